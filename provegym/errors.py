@@ -1,0 +1,87 @@
+"""Every exception provegym raises on purpose.
+
+    ProvegymError
+    |-- InputError            the user's file, config, flag or name is wrong: one line, exit code 2
+    |   |-- UnknownName       a server, tool, preset, policy or table that does not exist
+    |   |-- BrokenRecord      a line of a JSONL file that cannot be read (file, line number, reason)
+    |   `-- ManifestMismatch  a file was made by another config, seed or world content
+    |-- SessionError          a session that cannot be used
+    |   |-- SessionUnknown    no session of that id was ever opened here
+    |   |-- SessionClosed     it was closed
+    |   `-- SessionExpired    it was idle longer than its time to live
+    |-- InfrastructureError   our failure: the episode is masked and counted, never scored 0
+    |   |-- ServerFault       a tool's body raised something other than a refusal
+    |   `-- ModelFault        the model endpoint failed or timed out
+    `-- BudgetExceeded        a stated limit of tokens or money was reached
+
+What the *policy* does wrong is never an exception: it is a `Result` with an outcome
+(see `provegym.types.Outcome`).
+"""
+
+from __future__ import annotations
+
+
+class ProvegymError(Exception):
+    """Base of the tree; the message says what went wrong, the value seen, what to do."""
+
+
+class InputError(ProvegymError):
+    """The user's input is wrong. The command line prints the message and exits with 2."""
+
+
+class UnknownName(InputError):
+    """A name that is not in a closed list; the message lists the valid ones."""
+
+    def __init__(self, what: str, name: str, known: list[str]) -> None:
+        self.what, self.name, self.known = what, name, known
+        super().__init__(f"unknown {what} {name!r}; known: {', '.join(known)}")
+
+    def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
+        return UnknownName, (self.what, self.name, self.known)
+
+
+class BrokenRecord(InputError):
+    """A line of a record file that cannot be read; the rest of the file is untouched."""
+
+    def __init__(self, path: str, line: int, reason: str) -> None:
+        self.path, self.line, self.reason = path, line, reason
+        super().__init__(f"{path}:{line}: {reason}")
+
+    def __reduce__(self) -> tuple[type[BrokenRecord], tuple[str, int, str]]:
+        return BrokenRecord, (self.path, self.line, self.reason)
+
+
+class ManifestMismatch(InputError):
+    """An existing file was made by something else than what is asked for now."""
+
+
+class SessionError(ProvegymError):
+    """A session that cannot be used."""
+
+
+class SessionUnknown(SessionError):
+    """No session of that id was ever opened here."""
+
+
+class SessionClosed(SessionError):
+    """The session was closed; closed sessions stay closed."""
+
+
+class SessionExpired(SessionError):
+    """The session was idle longer than its time to live."""
+
+
+class InfrastructureError(ProvegymError):
+    """Our failure. The episode it hits is masked and counted, never scored."""
+
+
+class ServerFault(InfrastructureError):
+    """A tool's body raised something other than a refusal; its writes were undone."""
+
+
+class ModelFault(InfrastructureError):
+    """The model endpoint failed, timed out, or answered outside its protocol."""
+
+
+class BudgetExceeded(ProvegymError):
+    """A stated limit of tokens or money was reached; what was written stays."""
