@@ -1,0 +1,1 @@
+"""Splits, duplicates, statistics and exports of task files."""

@@ -1,0 +1,1 @@
+"""Measuring a policy on held-out tasks, with intervals."""

@@ -1,0 +1,1 @@
+"""Which tool feeds which, found in types and by execution."""

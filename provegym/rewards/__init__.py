@@ -1,0 +1,1 @@
+"""The reward of PROVE section 3.3, one pure function a file."""

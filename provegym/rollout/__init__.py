@@ -1,0 +1,1 @@
+"""The one agent loop of synthesis, training and evaluation."""

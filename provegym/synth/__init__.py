@@ -1,0 +1,1 @@
+"""From the dependency graph to certified tasks."""

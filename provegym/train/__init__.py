@@ -1,0 +1,1 @@
+"""GRPO and SFT on live sessions."""

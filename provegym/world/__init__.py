@@ -1,0 +1,1 @@
+"""What a server is, and the sessions that run it."""
