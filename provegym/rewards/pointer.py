@@ -1,0 +1,58 @@
+"""JSON Pointers (RFC 6901): read a place in a JSON value, and replace it in a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import cast
+
+from provegym.rewards.equality import MISSING
+
+
+@lru_cache(maxsize=4096)
+def tokens(pointer: str) -> tuple[str, ...] | None:
+    """The unescaped reference tokens of `pointer`; None where it is no JSON Pointer."""
+    if not pointer:
+        return ()
+    if not pointer.startswith("/"):
+        return None
+    return tuple(t.replace("~1", "/").replace("~0", "~") for t in pointer[1:].split("/"))
+
+
+def resolve(document: object, pointer: str) -> object:
+    """The value at `pointer`, or `MISSING` where there is none (or no such pointer)."""
+    path = tokens(pointer)
+    if path is None:
+        return MISSING
+    for token in path:
+        document = _step(document, token)
+    return document
+
+
+def replace(document: object, path: Sequence[str], value: object) -> object:
+    """A copy of `document` with `value` at the tokens `path`; as it was where they lead nowhere."""
+    if not path:
+        return value
+    inner = _step(document, path[0])
+    if inner is MISSING:
+        return document
+    inner = replace(inner, path[1:], value)
+    if isinstance(document, dict):
+        return {**document, path[0]: inner}
+    at = int(path[0])
+    return [inner if i == at else item for i, item in enumerate(cast("list[object]", document))]
+
+
+def _step(document: object, token: str) -> object:
+    if isinstance(document, dict):
+        return document.get(token, MISSING)
+    if isinstance(document, (list, tuple)) and _is_index(token):
+        return document[int(token)] if int(token) < len(document) else MISSING
+    return MISSING
+
+
+def _is_index(token: str) -> bool:
+    """Digits without a leading zero (RFC 6901, section 4); ten of them outnumber any array."""
+    if not (token.isascii() and token.isdigit() and len(token) <= 10):
+        return False
+    return token == "0" or token[0] != "0"

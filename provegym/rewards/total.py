@@ -1,0 +1,93 @@
+"""Total: the weighted sum of the components, as one `Score` (paper section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from provegym.errors import InputError
+from provegym.rewards.argument import argument
+from provegym.rewards.coverage import coverage
+from provegym.rewards.efficiency import efficiency
+from provegym.rewards.matching import match
+from provegym.rewards.name import name
+from provegym.rewards.presets import PRESETS, Preset
+from provegym.rewards.presets import preset as preset_of
+from provegym.rewards.state import state
+from provegym.rewards.validity import validity
+from provegym.types import Call, GroundCall, Score, Task, Trace
+
+Number = float | None
+Components = tuple[Number, Number, Number, Number, Number, Number]
+"""Validity, coverage, efficiency, name, argument and state."""
+
+_MASKED: Components = (None, None, None, None, None, None)
+_NOTHING: Components = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def score(task: Task, trace: Trace, preset: Preset | str = "paper") -> Score:
+    """The reward of `trace` on `task`; a pure function of the two records.
+
+    An episode that our own failure touched is masked: it has no numbers, rather than a 0. A task
+    that needs no call rewards exactly the trace without any. Raises `UnknownName` for a preset
+    that does not exist and `InputError` for a task that uses one ground-truth id twice.
+    """
+    chosen = preset if isinstance(preset, Preset) else PRESETS.get(preset) or preset_of(preset)
+    if is_masked(trace):
+        return _filled(task, trace, chosen, _MASKED, None, None)
+    truth = task.ground_truth
+    if not truth:
+        total = 0.0 if trace.calls else 1.0
+        return _filled(task, trace, chosen, _NOTHING, total, 1.0)
+    mu = matched(task, trace.calls, chosen)
+    return _weigh(task, trace, chosen, [ground for _, ground in truth], mu)
+
+
+def is_masked(trace: Trace) -> bool:
+    """Whether our own failure touched the episode, so that it must not be learnt from."""
+    return trace.stop_reason == "infrastructure" or any(
+        call.outcome == "infrastructure" for call in trace.calls
+    )
+
+
+def matched(task: Task, calls: Sequence[Call], preset: Preset) -> dict[str, int]:
+    """Positions of the calls that stand for ground-truth calls, by id, as `preset` matches."""
+    truth = task.ground_truth
+    if len({ground.id for _, ground in truth}) < len(truth):
+        raise InputError(f"task {task.id} uses one ground-truth call id twice; make them distinct")
+    return match(truth, calls, ok_only=preset.match_ok, from_turn=preset.match_turn)
+
+
+def _weigh(
+    task: Task, trace: Trace, preset: Preset, truth: Sequence[GroundCall], mu: dict[str, int]
+) -> Score:
+    calls, needed = trace.calls, len(truth)
+    over = max(len(calls), needed) if preset.pad_calls else len(calls)
+    valid, named = validity(calls, over), name(truth, calls, over)
+    covered = coverage(truth, mu)
+    penalty = efficiency(len(calls), needed, preset.alpha, preset.beta)
+    filled = argument(truth, calls, mu, needed if preset.pad_pairs else len(mu))
+    reached = state(trace.final_changes, task.final_changes, covered)
+    total = (
+        preset.w_validity * valid
+        + preset.w_coverage * covered
+        + preset.w_efficiency * penalty
+        + preset.w_name * named
+        + preset.w_argument * filled
+        + preset.w_state * reached
+    )
+    components = (valid, covered, penalty, named, filled, reached)
+    return _filled(task, trace, preset, components, total, preset.max_total)
+
+
+def _filled(
+    task: Task,
+    trace: Trace,
+    preset: Preset,
+    components: Components,
+    total: Number,
+    best: Number,
+) -> Score:
+    normalized = None if total is None or best is None else total / best
+    return Score(
+        trace.id, task.id, preset.name, *components, total, best, normalized, total is None
+    )
