@@ -1,0 +1,232 @@
+"""The settings of a run: one TOML file, checked whole before anything starts.
+
+This is the only place where defaults live; they are the paper's (arXiv 2606.03892, sections 3.2,
+3.3 and 4) wherever it gives a number, and marked *ours* where it does not.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from provegym.errors import InputError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+Policy = Literal["smollm2", "tiny"]
+"""`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
+
+
+class Section(BaseModel):
+    """A table of the file: unknown keys, wrong types, NaN and infinity are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def _ordered(section: Section, low: str, high: str) -> None:
+    if getattr(section, low) > getattr(section, high):
+        raise ValueError(f"{low} is above {high}")
+
+
+class Run(Section):
+    """What is run, on which worlds, and where its files go."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    seed: Natural = 0
+    out: str = ""
+    """Folder of the run's files; empty means runs/NAME."""
+    policy: Policy = "smollm2"
+    servers: tuple[str, ...] = Field(min_length=1)
+    heldout_server: str = ""
+    """A server of `servers` that is evaluated on and never trained on; empty means none."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder all files of the run lie in."""
+        return Path(self.out or f"runs/{self.name}")
+
+    @model_validator(mode="after")
+    def _heldout_is_a_server_among_others(self) -> Run:
+        if len(set(self.servers)) < len(self.servers):
+            raise ValueError("servers names one twice")
+        if self.heldout_server and self.heldout_server not in self.servers:
+            raise ValueError(f"heldout_server {self.heldout_server!r} is not among servers")
+        if set(self.servers) == {self.heldout_server}:
+            raise ValueError("heldout_server leaves no server to train on")
+        return self
+
+
+class Information(Section):
+    """How much of what a task needs its first user turn says; the shares sum to 1."""
+
+    complete: Share = 0.6
+    missing_required: Share = 0.2
+    minimal: Share = 0.2
+
+    @model_validator(mode="after")
+    def _shares_sum_to_one(self) -> Information:
+        total = self.complete + self.missing_required + self.minimal
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"the shares sum to {total:g}, not 1")
+        return self
+
+
+class Perturb(Section):
+    """Probabilities of each perturbation of a workflow or clarification task."""
+
+    distractors: Share = 0.4
+    min_distractors: Count = 3
+    max_distractors: Count = 8
+    enum_stripping: Share = 0.3
+    irrelevance: Share = 0.05
+    missing_function: Share = 0.11
+    """Ours: the share of clarification conversations in the paper's training set."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Perturb:
+        _ordered(self, "min_distractors", "max_distractors")
+        return self
+
+
+class Synth(Section):
+    """Tasks from live worlds. `limit` counts certified tasks."""
+
+    limit: Count = 400
+    world_seeds: Count = 40
+    """How many worlds the tasks are spread over (ours)."""
+    min_turns: Count = 2
+    max_turns: Count = 3
+    min_chain: Count = 2
+    max_chain: Count = 5
+    tools_per_task: Natural = 0
+    """Most tools that a task shows, distractors included; 0 means whole servers."""
+    max_prompt_tokens: Count = 12_384
+    information: Information = Information()
+    perturb: Perturb = Perturb()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Synth:
+        _ordered(self, "min_turns", "max_turns")
+        _ordered(self, "min_chain", "max_chain")
+        return self
+
+
+class Sft(Section):
+    """Supervised fine-tuning on the same tasks, the comparison (ours but for `epochs`)."""
+
+    epochs: Positive = 3.0
+    learning_rate: Positive = 2e-4
+    batch_size: Count = 4
+    lora_rank: Count = 16
+
+
+class Grpo(Section):
+    """Group-relative policy optimization; `beta` weighs the KL term, 0 leaves it out."""
+
+    steps: Count = 350
+    group_size: Annotated[int, Field(ge=2)] = 16
+    prompts_per_step: Count = 16
+    learning_rate: Positive = 1e-6
+    beta: Annotated[float, Field(ge=0)] = 0.01
+    max_completion_tokens: Count = 16_384
+    preset: str = "paper"
+
+
+class Eval(Section):
+    """Held-out evaluation: how many tasks, how often each, and scored how (ours)."""
+
+    tasks: Count = 200
+    trials: Count = 1
+    preset: str = "strict"
+
+
+class RunConfig(Section):
+    """A whole file. Only `[run]` is required."""
+
+    run: Run
+    synth: Synth = Synth()
+    sft: Sft = Sft()
+    grpo: Grpo = Grpo()
+    eval: Eval = Eval()
+
+
+def load(path: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
+    """Read a run's TOML, change it by overrides like `grpo.steps=20`, and check it whole.
+
+    Raises `InputError` with one line: the file, the key's path, the value, what would be right.
+    """
+    settings = _read(Path(path))
+    for override in overrides:
+        _override(settings, override)
+    return parse(settings, str(path))
+
+
+def parse(settings: dict[str, Any], source: str) -> RunConfig:
+    """Check settings that come from `source` (named in errors). Raises `InputError`."""
+    try:
+        # From JSON, strict mode takes an array for a tuple and still no "3" for a 3.
+        return RunConfig.model_validate_json(json.dumps(settings, default=str))
+    except ValidationError as error:
+        raise InputError(f"{source}: {_explain(error)}") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
+
+
+def _override(settings: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    *tables, name = key.strip().split(".")
+    if not equals or not name or not all(tables):
+        raise InputError(f"{override!r} is not an override; write it like grpo.steps=20")
+    for table in tables:
+        settings = settings.setdefault(table, {})
+        if not isinstance(settings, dict):
+            raise InputError(f"{override!r} is not an override: {table} is not a table")
+    settings[name] = _value(text.strip())
+
+
+def _value(text: str) -> object:
+    """A TOML value; text that is none (a bare word or a path) is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _explain(error: ValidationError) -> str:
+    first, *others = error.errors(include_url=False)
+    path = ".".join(map(str, first["loc"]))
+    more = f" (and {len(others)} more)" if others else ""
+    if first["type"] == "extra_forbidden":
+        return f"{path} is not a setting{_hint(first['loc'])}{more}"
+    if first["type"] == "missing":
+        return f"{path} is missing{more}"
+    reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    value = "" if first["type"] == "value_error" else f" is {first['input']!r}, should be"
+    return f"{path}{value or ':'} {reason}{more}"
+
+
+def _hint(location: tuple[int | str, ...]) -> str:
+    """The nearest known key, or all of them where none is near."""
+    *tables, name = location
+    section: Any = RunConfig
+    for table in tables:
+        section = section.model_fields[str(table)].annotation
+    known = list(section.model_fields)
+    near = difflib.get_close_matches(str(name), known, n=1)
+    return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
