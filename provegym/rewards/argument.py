@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from provegym.rewards.equality import MISSING, equal
+from provegym.rewards.equality import MISSING, SCALARS, equal
 from provegym.rewards.pointer import replace, resolve, tokens
 from provegym.types import Call, GroundCall, Ref
 
@@ -14,14 +14,13 @@ def argument(
     truth: Sequence[GroundCall], calls: Sequence[Call], mu: Mapping[str, int], over: int
 ) -> float:
     """Sum over matched pairs of the share of equal values, divided by `over`; 0 with no pair."""
-    if not mu:
-        return 0.0
-    shares = [
-        equal_share(expected(ground, calls, mu), calls[mu[ground.id]].arguments)
-        for ground in truth
-        if ground.id in mu
-    ]
-    return sum(shares) / over
+    shares = 0.0
+    for ground in truth:
+        at = mu.get(ground.id)
+        if at is not None:
+            wanted = expected(ground, calls, mu) if ground.refs else ground.arguments
+            shares += equal_share(wanted, calls[at].arguments)
+    return shares / over if shares else 0.0
 
 
 def equal_share(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> float:
@@ -31,7 +30,14 @@ def equal_share(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> float:
 
 def count_equal(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> int:
     """How many of the wanted arguments `made` holds with an equal value."""
-    return sum([equal(value, made[key]) for key, value in wanted.items()])
+    count = 0
+    for key, value in wanted.items():
+        other = made[key]
+        if type(value) is type(other) and type(value) in SCALARS and value == other:
+            count += 1  # the usual case, without the cost of a call
+        elif equal(value, other):
+            count += 1
+    return count
 
 
 def expected(ground: GroundCall, calls: Sequence[Call], mu: Mapping[str, int]) -> Mapping[str, Any]:
@@ -41,12 +47,10 @@ def expected(ground: GroundCall, calls: Sequence[Call], mu: Mapping[str, int]) -
     in the policy's own run: ids made during an episode may differ from the teacher's.
     """
     values = ground.arguments
-    for pointer in ground.refs:
-        path = tokens(pointer)
-        found = referred(ground, ground.refs[pointer], calls, mu)
+    for pointer, ref in ground.refs.items():
+        path, found = tokens(pointer), referred(ground, ref, calls, mu)
         if path and path[0] in values and found is not MISSING:
-            key, *inner = path
-            values = {**values, key: replace(values[key], inner, found)}
+            values = {**values, path[0]: replace(values[path[0]], path[1:], found)}
     return values
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def heaviest(weights: Sequence[Mapping[int, int]], columns: int) -> list[int | None]:
-    """The column of each row, or None, such that the sum of weights is largest.
+def heaviest(weights: Sequence[Mapping[int, int]], columns: int) -> list[int]:
+    """The column of each row, or -1, such that the sum of weights is largest.
 
     `weights[row]` holds positive weights of the columns open to that row. The Hungarian method
     with potentials (Kuhn 1955; Jonker and Volgenant 1987): rows^2 * columns steps. Python's
@@ -21,7 +21,7 @@ def heaviest(weights: Sequence[Mapping[int, int]], columns: int) -> list[int | N
     for row in range(1, rows + 1):
         row_of[0] = row
         _augment(weights, row_of, u, v, infinity)
-    found: list[int | None] = [None] * rows
+    found = [-1] * rows
     for column in range(1, columns + 1):
         row = row_of[column]
         if row and column - 1 in weights[row - 1]:

@@ -18,4 +18,9 @@ def coverage(truth: Sequence[GroundCall], mu: Mapping[str, int]) -> float:
 def in_order(ground: GroundCall, mu: Mapping[str, int]) -> bool:
     """Whether `ground` is matched, and each call it comes after is matched at an earlier place."""
     at = mu.get(ground.id)
-    return at is not None and all(mu.get(other, at) < at for other in ground.after)
+    if at is None:
+        return False
+    for other in ground.after:  # noqa: SIM110 - a generator takes twice the time
+        if mu.get(other, at) >= at:
+            return False
+    return True

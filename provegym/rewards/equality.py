@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Final
 from unicodedata import normalize
 
 MISSING: Final = object()
 """Stands for a value that is not there; equal to no JSON value."""
+
+SCALARS: Final = frozenset({str, int, float, bool, NoneType})
+"""The types of JSON values that hold no others."""
 
 
 def equal(a: object, b: object) -> bool:
@@ -16,7 +20,7 @@ def equal(a: object, b: object) -> bool:
     after Unicode NFC and trimming of outer white space; arrays in order; object keys as they are.
     Nesting may be of any depth, since a policy chooses it.
     """
-    if not isinstance(a, (dict, list, tuple)):
+    if type(a) in SCALARS:
         return _equal_scalars(a, b)
     pairs: list[tuple[object, object]] = [(a, b)]
     while pairs:
@@ -43,4 +47,4 @@ def _equal_scalars(a: object, b: object) -> bool:
 
 
 def _plain(text: str) -> str:
-    return normalize("NFC", text).strip()
+    return (text if text.isascii() else normalize("NFC", text)).strip()

@@ -8,7 +8,7 @@ positions, compared in ground-truth order with an unmatched call counting as inf
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import lcm
 
 from provegym.rewards.argument import count_equal
@@ -18,8 +18,8 @@ from provegym.types import Call, GroundCall
 UNMATCHABLE = frozenset({"malformed", "unknown_tool"})
 """Outcomes of calls that stand for nothing."""
 
-Edges = dict[int, int]
-"""Positions where one ground-truth call may match, in order, each with its equal arguments."""
+Row = tuple[GroundCall, list[int]]
+"""A ground-truth call and the positions, in order, where it may match."""
 
 
 def match(
@@ -34,72 +34,88 @@ def match(
     `truth` pairs each ground-truth call with its turn. With `ok_only` a match must have executed;
     with `from_turn` it must have been made in the ground-truth call's turn or later.
     """
-    tools: dict[str, list[tuple[GroundCall, Edges]]] = {}
+    made: dict[str, list[int]] = {}
+    for position, call in enumerate(calls):
+        if call.outcome == "ok" or not (ok_only or call.outcome in UNMATCHABLE):
+            made.setdefault(call.name, []).append(position)
+    rows: list[Row] = []
     for turn, ground in truth:
-        edges = _edges(ground, calls, ok_only, turn if from_turn else None)
-        if edges:
-            tools.setdefault(ground.name, []).append((ground, edges))
-    mu: dict[str, int] = {}
-    for rows in tools.values():
-        for (ground, _), position in zip(rows, _assign(rows), strict=True):
-            if position is not None:
-                mu[ground.id] = position
-    return mu
+        keys, earliest = ground.arguments.keys(), turn if from_turn else 0
+        open_to = [
+            position
+            for position in made.get(ground.name, ())
+            if calls[position].turn >= earliest and keys <= calls[position].arguments.keys()
+        ]
+        if open_to:
+            rows.append((ground, open_to))
+    return _assign(rows, calls)
 
 
-def mismatch(ground: GroundCall, call: Call, ok_only: bool, turn: int | None) -> str:
-    """Why `call` may not stand for `ground`; empty where it may."""
-    if call.name != ground.name:
-        return "another tool"
-    if call.outcome in UNMATCHABLE:
-        return f"the call is {call.outcome}"
-    lacking = ground.arguments.keys() - call.arguments.keys()
-    if lacking:
-        return f"lacks {', '.join(sorted(lacking))}"
-    if ok_only and call.outcome != "ok":
-        return f"a match must be ok, not {call.outcome}"
-    if turn is not None and call.turn < turn:
-        return f"made in turn {call.turn}, needed from turn {turn} on"
-    return ""
-
-
-def _edges(ground: GroundCall, calls: Sequence[Call], ok_only: bool, turn: int | None) -> Edges:
-    return {
-        position: count_equal(ground.arguments, call.arguments)
-        for position, call in enumerate(calls)
-        if call.name == ground.name and not mismatch(ground, call, ok_only, turn)
-    }
-
-
-def _assign(rows: Sequence[tuple[GroundCall, Edges]]) -> list[int | None]:
+def _assign(rows: Sequence[Row], calls: Sequence[Call]) -> dict[str, int]:
     """Each row's own best position where no two rows want the same one, which is the usual case.
 
     That is optimal: no assignment can give any row more equal values, or as many earlier.
     """
-    best = [max(edges, key=edges.__getitem__) for _, edges in rows]
-    return list(best) if len(set(best)) == len(best) else _assign_contested(rows)
+    mu = {
+        ground.id: open_to[0] if len(open_to) == 1 else _best(ground, open_to, calls)
+        for ground, open_to in rows
+    }
+    if len(set(mu.values())) == len(rows):
+        return mu
+    tools: dict[str, list[Row]] = {}
+    for row in rows:
+        tools.setdefault(row[0].name, []).append(row)
+    return {id_: p for tool in tools.values() for id_, p in _assign_contested(tool, calls).items()}
 
 
-def _assign_contested(rows: Sequence[tuple[GroundCall, Edges]]) -> list[int | None]:
-    """The three aims folded into one exact integer weight, most significant first.
+def _best(ground: GroundCall, open_to: Sequence[int], calls: Sequence[Call]) -> int:
+    """The earliest of the positions with the most equal arguments."""
+    wanted = ground.arguments
+    best, most = open_to[0], -1
+    for position in open_to:
+        count = count_equal(wanted, calls[position].arguments)
+        if count > most:
+            best, most = position, count
+            if count == len(wanted):
+                break
+    return best
 
-    A row needs no more columns than there are rows: the others can take all its better ones but
-    one. So the work does not grow with the number of times a policy repeats a call.
+
+def _assign_contested(rows: Sequence[Row], calls: Sequence[Call]) -> dict[str, int]:
+    """The best positions of the rows of one tool.
+
+    The three aims are folded into one exact integer weight, most significant first. A row needs
+    no more columns than there are rows, since the others can take all its better ones but one;
+    so the work does not grow with the number of times a policy repeats a call.
     """
     count = len(rows)
-    kept = [sorted(edges, key=lambda p: (-edges[p], p))[:count] for _, edges in rows]
+    shares, unit = _shares(rows, calls)
+    kept = [sorted(row, key=lambda p: (-row[p], p))[:count] for row in shares]
     columns = sorted({position for row in kept for position in row})
-    sizes = [len(ground.arguments) for ground, _ in rows]
-    unit, base = lcm(*[size or 1 for size in sizes]), len(columns) + 1
-    weights: list[Mapping[int, int]] = []
-    for index, ((_, edges), size) in enumerate(zip(rows, sizes, strict=True)):
+    base = len(columns) + 1
+    weights: list[dict[int, int]] = []
+    for index, row in enumerate(shares):
         place = base ** (count - 1 - index)
-        shares = {p: edges[p] * unit // size if size else unit for p in kept[index]}
         weights.append(
             {
-                column: (count * unit + 1 + shares[p]) * base**count + (base - 1 - column) * place
+                column: (count * unit + 1 + row[p]) * base**count + (base - 1 - column) * place
                 for column, p in enumerate(columns)
-                if p in shares
+                if p in kept[index]
             }
         )
-    return [None if c is None else columns[c] for c in heaviest(weights, len(columns))]
+    assigned = heaviest(weights, len(columns))
+    return {ground.id: columns[c] for (ground, _), c in zip(rows, assigned, strict=True) if c >= 0}
+
+
+def _shares(rows: Sequence[Row], calls: Sequence[Call]) -> tuple[list[dict[int, int]], int]:
+    """Each row's equal-value shares by position, in whole parts of the `unit` given with them."""
+    unit = lcm(*[len(ground.arguments) or 1 for ground, _ in rows])
+    shares = []
+    for ground, open_to in rows:
+        part = unit // (len(ground.arguments) or 1)
+        if ground.arguments:
+            found = [count_equal(ground.arguments, calls[p].arguments) * part for p in open_to]
+        else:
+            found = [unit] * len(open_to)
+        shares.append(dict(zip(open_to, found, strict=True)))
+    return shares, unit

@@ -46,13 +46,18 @@ def replace(document: object, path: Sequence[str], value: object) -> object:
 def _step(document: object, token: str) -> object:
     if isinstance(document, dict):
         return document.get(token, MISSING)
-    if isinstance(document, (list, tuple)) and _is_index(token):
-        return document[int(token)] if int(token) < len(document) else MISSING
+    if isinstance(document, (list, tuple)):
+        index = _index(token)
+        return document[index] if 0 <= index < len(document) else MISSING
     return MISSING
 
 
-def _is_index(token: str) -> bool:
-    """Digits without a leading zero (RFC 6901, section 4); ten of them outnumber any array."""
+@lru_cache(maxsize=4096)
+def _index(token: str) -> int:
+    """Digits without a leading zero (RFC 6901, section 4) as an array index, or -1.
+
+    More than ten digits outnumber any array, and Python refuses to read very many.
+    """
     if not (token.isascii() and token.isdigit() and len(token) <= 10):
-        return False
-    return token == "0" or token[0] != "0"
+        return -1
+    return int(token) if token == "0" or token[0] != "0" else -1

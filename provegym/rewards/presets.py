@@ -94,20 +94,26 @@ def preset(name: str, **overrides: float | bool) -> Preset:
 
 def _parsed(key: str, text: str) -> float | bool:
     """A setting's value from text: true or false for a switch, else a number."""
-    if text in ("true", "false"):
-        return _checked(key, text == "true")
-    try:
-        return _checked(key, float(text))
-    except ValueError:
-        raise InputError(f"{key} must be {_kind(key)}, not {text!r}") from None
+    value: float | bool = text == "true"
+    if text not in ("true", "false"):
+        try:
+            value = float(text)
+        except ValueError:
+            _refuse_unknown(key)
+            raise InputError(f"{key} must be {_kind(key)}, not {text!r}") from None
+    return _checked(key, value)
 
 
 def _checked(key: str, value: float | bool) -> float | bool:
-    if key not in _NUMBERS + _SWITCHES:
-        raise UnknownName("preset setting", key, [*_NUMBERS, *_SWITCHES])
+    _refuse_unknown(key)
     if isinstance(value, bool) != (key in _SWITCHES):
         raise InputError(f"{key} must be {_kind(key)}, not {_written(value)}")
     return value if isinstance(value, bool) else float(value)
+
+
+def _refuse_unknown(key: str) -> None:
+    if key not in _NUMBERS + _SWITCHES:
+        raise UnknownName("preset setting", key, [*_NUMBERS, *_SWITCHES])
 
 
 def _kind(key: str) -> str:

@@ -10,31 +10,58 @@ from provegym.types import Changes
 def state(made: Changes, wanted: Changes, coverage: float) -> float:
     """Shared atoms over all atoms of both change sets; `coverage` where there are none.
 
-    Without the fallback, doing nothing would be perfect on every task that only reads.
+    An atom is one field set, (table, row, field, value), or one row deleted; values are compared
+    as exact JSON. Without the fallback, doing nothing would be perfect where a task only reads.
     """
-    a, b = atoms(made), atoms(wanted)
-    return len(a & b) / len(a | b) if a or b else coverage
+    shared = _shared(made, wanted)
+    union = _size(made) + _size(wanted) - shared
+    return shared / union if union else coverage
 
 
-def atoms(changes: Changes) -> set[tuple[Any, ...]]:
-    """One atom for each field set, (table, row, field, value), and one for each row deleted."""
-    found: set[tuple[Any, ...]] = set()
-    for table, rows in changes.items():
+def _size(changes: Changes) -> int:
+    count = 0
+    for rows in changes.values():
+        for fields in rows.values():
+            count += 1 if fields is None else len(fields)
+    return count
+
+
+def _shared(made: Changes, wanted: Changes) -> int:
+    count = 0
+    for table, rows in wanted.items():
+        others = made.get(table, {})
         for row, fields in rows.items():
-            if fields is None:
-                found.add((table, row))
-            else:
-                found.update((table, row, key, _exact(value)) for key, value in fields.items())
-    return found
+            if row in others:
+                count += _shared_in_row(others[row], fields)
+    return count
 
 
-def _exact(value: object) -> tuple[object, ...]:
-    """A hashable stand-in that is equal exactly where the JSON is: 1, 1.0 and true all differ.
+def _shared_in_row(made: dict[str, Any] | None, wanted: dict[str, Any] | None) -> int:
+    if made is None or wanted is None:
+        return int(made is wanted)
+    count = 0
+    for key, value in wanted.items():
+        if key in made and same(value, made[key]):
+            count += 1
+    return count
 
-    A container is written out in preorder, each with its keys or length, by a loop: a policy may
-    nest deeper than the interpreter recurses.
+
+def same(a: object, b: object) -> bool:
+    """Whether two values are one exact JSON text: 1, 1.0 and true all differ."""
+    if type(a) is type(b):
+        if isinstance(a, (str, int)):
+            return a == b
+        if isinstance(a, float) and a:  # zero has two texts, 0.0 and -0.0
+            return a == b
+    return _written(a) == _written(b)
+
+
+def _written(value: object) -> list[object]:
+    """A value in preorder, each container with its keys or length, to be compared exactly.
+
+    A loop, not a recursion: a policy may nest deeper than the interpreter recurses.
     """
-    parts: list[tuple[Any, ...]] = []
+    parts: list[object] = []
     pending = [value]
     while pending:
         value = pending.pop()
@@ -47,4 +74,4 @@ def _exact(value: object) -> tuple[object, ...]:
             pending.extend(value)
         else:
             parts.append((type(value), repr(value) if isinstance(value, float) else value))
-    return tuple(parts)
+    return parts

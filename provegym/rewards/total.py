@@ -14,7 +14,7 @@ from provegym.rewards.presets import PRESETS, Preset
 from provegym.rewards.presets import preset as preset_of
 from provegym.rewards.state import state
 from provegym.rewards.validity import validity
-from provegym.types import Call, GroundCall, Score, Task, Trace
+from provegym.types import GroundCall, Score, Task, Trace
 
 Number = float | None
 Components = tuple[Number, Number, Number, Number, Number, Number]
@@ -35,11 +35,12 @@ def score(task: Task, trace: Trace, preset: Preset | str = "paper") -> Score:
     if is_masked(trace):
         return _filled(task, trace, chosen, _MASKED, None, None)
     truth = task.ground_truth
+    if len({ground.id for _, ground in truth}) < len(truth):
+        raise InputError(f"task {task.id} uses one ground-truth call id twice; make them distinct")
     if not truth:
         total = 0.0 if trace.calls else 1.0
         return _filled(task, trace, chosen, _NOTHING, total, 1.0)
-    mu = matched(task, trace.calls, chosen)
-    return _weigh(task, trace, chosen, [ground for _, ground in truth], mu)
+    return _weigh(task, trace, chosen, truth)
 
 
 def is_masked(trace: Trace) -> bool:
@@ -49,17 +50,11 @@ def is_masked(trace: Trace) -> bool:
     )
 
 
-def matched(task: Task, calls: Sequence[Call], preset: Preset) -> dict[str, int]:
-    """Positions of the calls that stand for ground-truth calls, by id, as `preset` matches."""
-    truth = task.ground_truth
-    if len({ground.id for _, ground in truth}) < len(truth):
-        raise InputError(f"task {task.id} uses one ground-truth call id twice; make them distinct")
-    return match(truth, calls, ok_only=preset.match_ok, from_turn=preset.match_turn)
-
-
 def _weigh(
-    task: Task, trace: Trace, preset: Preset, truth: Sequence[GroundCall], mu: dict[str, int]
+    task: Task, trace: Trace, preset: Preset, turned: Sequence[tuple[int, GroundCall]]
 ) -> Score:
+    truth = [ground for _, ground in turned]
+    mu = match(turned, trace.calls, ok_only=preset.match_ok, from_turn=preset.match_turn)
     calls, needed = trace.calls, len(truth)
     over = max(len(calls), needed) if preset.pad_calls else len(calls)
     valid, named = validity(calls, over), name(truth, calls, over)

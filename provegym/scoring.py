@@ -1,0 +1,108 @@
+"""The scoring stage: tasks and traces in, scores out, all as JSON Lines.
+
+It needs no manifest (and writes one), opens no server and reads only what the reward is defined on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import fsum
+from pathlib import Path
+
+from msgspec import Struct
+
+from provegym import records
+from provegym.errors import InputError
+from provegym.rewards.explain import explain as explain_trace
+from provegym.rewards.presets import Preset
+from provegym.rewards.presets import preset as preset_of
+from provegym.rewards.render import render
+from provegym.rewards.total import score
+from provegym.types import Score, Task, Trace
+
+MEANS = ("validity", "coverage", "efficiency", "name", "argument", "state", "total", "normalized")
+"""The numbers of a `Score` that a summary averages."""
+
+
+class ScoreSummary(Struct, frozen=True):
+    """What a file of scores holds. Means are over the traces that are not masked, None of none.
+
+    `explained` is the text file with the reasons, if they were asked for.
+    """
+
+    preset: str
+    count: int
+    masked: int
+    means: dict[str, float | None]
+    explained: Path | None = None
+
+
+def score_files(
+    tasks: Path, traces: Path, preset: str, out: Path, explain: bool = False
+) -> ScoreSummary:
+    """Score every trace, in order, into `out`; with `explain`, the reasons into a text beside it.
+
+    Raises `UnknownName` for the preset, `BrokenRecord` for a line that cannot be read, and
+    `InputError` for a trace whose task is not among the tasks or a task id used twice. `out` is
+    written whole or not at all.
+    """
+    chosen = preset_of(preset)
+    known = _by_id(tasks)
+    scores: list[Score] = []
+    records.write_atomic(out, _lines(known, traces, chosen, scores))
+    made_by = records.Manifest(
+        "scores",
+        config=records.config_hash(chosen),
+        parent=records.content_hash(traces),
+        complete=True,
+        rows=len(scores),
+    )
+    records.write_manifest(out, made_by)
+    explained = out.with_suffix(".explain.txt") if explain else None
+    if explained:
+        records.write_atomic(explained, _reasons(known, traces, chosen))
+    return summarize(scores, chosen.name, explained)
+
+
+def summarize(scores: list[Score], preset: str, explained: Path | None = None) -> ScoreSummary:
+    """Count, masked and means of the scores of one preset."""
+    counted = [row for row in scores if not row.masked]
+    means = {
+        field: fsum(getattr(row, field) for row in counted) / len(counted) if counted else None
+        for field in MEANS
+    }
+    return ScoreSummary(preset, len(scores), len(scores) - len(counted), means, explained)
+
+
+def _by_id(path: Path) -> dict[str, Task]:
+    tasks: dict[str, Task] = {}
+    for task in records.read(path, Task):
+        if task.id in tasks:
+            raise InputError(f"{path} has two tasks with id {task.id!r}; remove one")
+        tasks[task.id] = task
+    return tasks
+
+
+def _lines(
+    tasks: dict[str, Task], traces: Path, preset: Preset, scores: list[Score]
+) -> Iterator[bytes]:
+    """Each score as it is made, which is also added to `scores`."""
+    for task, trace in _pairs(tasks, traces):
+        scores.append(score(task, trace, preset))
+        yield records.encode(scores[-1])
+
+
+def _reasons(tasks: dict[str, Task], traces: Path, preset: Preset) -> Iterator[bytes]:
+    for task, trace in _pairs(tasks, traces):
+        yield f"{render(explain_trace(task, trace, preset))}\n".encode(errors="backslashreplace")
+
+
+def _pairs(tasks: dict[str, Task], traces: Path) -> Iterator[tuple[Task, Trace]]:
+    for trace in records.read(traces, Trace):
+        task = tasks.get(trace.task_id)
+        if task is None:
+            raise InputError(
+                f"{traces}: trace {trace.id!r} is of task {trace.task_id!r}, which is not among "
+                f"the {len(tasks)} tasks given; pass the tasks the traces were made from"
+            )
+        yield task, trace
