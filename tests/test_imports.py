@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 CORE = {"types", "errors", "seeding", "records"}
 EPISODE = CORE | {"world", "servers", "rollout"}
 ANY = {
-    *("types", "errors", "seeding", "records", "config", "scoring", "runs", "cli"),
+    *("types", "errors", "seeding", "records", "config", "scoring", "runs", "terminal"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -35,18 +35,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "servers/*": {"world", "types", "seeding"},  # and its own folder, never another server
     "rewards": {"types", "errors"},  # errors: an unknown preset is refused
     "graph": CORE | {"world"},
-    "llm": CORE,
+    "llm": CORE | {"rollout"},  # a policy implements the loop's protocol
     "rollout": CORE | {"world", "servers"},  # a policy is a coroutine, so neither llm nor rewards
     "gateway": CORE | {"world", "servers"},
     "dataset": CORE,
-    "synth": EPISODE | {"graph", "llm", "rewards", "dataset"},
-    "train": EPISODE | {"llm", "rewards", "dataset", "evals"},
-    "evals": EPISODE | {"llm", "rewards", "dataset"},  # never synth or train
-    "report": CORE | {"rewards", "evals"},
+    "synth": EPISODE | {"config", "graph", "llm", "rewards", "dataset"},
+    "train": EPISODE | {"config", "llm", "rewards", "dataset", "evals"},
+    "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
+    "report": CORE | {"config", "rewards", "evals"},
     "viewer": EPISODE | {"rewards"},
-    "config": CORE,
+    "config": {"errors"},
     "scoring": ANY,  # the orchestration over the parts
     "runs": ANY,
+    "terminal": set(),
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""
@@ -71,7 +72,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "uvicorn": ("gateway/", "viewer/"),
     "matplotlib": ("report/",),
     "typer": ("cli.py",),
-    "rich": ("cli.py",),
+    "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),
     "dateutil": ("servers/",),
     "networkx": ("servers/", "graph/"),

@@ -1,0 +1,269 @@
+"""The command line: exit codes, one line for each mistake, what is shown with and without a tty."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from provegym import __version__, cli, records, terminal
+from provegym.errors import InfrastructureError, InputError
+from provegym.types import Call, GroundCall, Task, Trace, Turn
+
+ROOT = Path(__file__).parents[1]
+HEAVY = (
+    "torch",
+    "transformers",
+    "trl",
+    "networkx",
+    "faker",
+    "matplotlib",
+    "rich.console",
+    "openai",
+)
+
+
+class Ran(NamedTuple):
+    """What a command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def provegym(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs one command line in this process."""
+
+    def command(*arguments: object) -> Ran:
+        code = cli.call([str(argument) for argument in arguments])
+        return Ran(code, *capsys.readouterr())
+
+    return command
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> list[str]:
+    """Arguments of `score` for a perfect and a silent trace of a task with one call."""
+    call = GroundCall("g0", "pay", {"amount": 3})
+    task = Task("k", "workflow", (Turn("pay 3", (call,)),))
+    perfect = Trace("t1", "k", (Call("pay", {"amount": 3}, 0, 0, "ok"),))
+    records.write_atomic(tmp_path / "tasks.jsonl", [records.encode(task)])
+    traces = [records.encode(trace) for trace in (perfect, Trace("t2", "k", ()))]
+    records.write_atomic(tmp_path / "traces.jsonl", traces)
+    files = {name: str(tmp_path / f"{name}.jsonl") for name in ("tasks", "traces", "out")}
+    return ["score", *(part for name, path in files.items() for part in (f"--{name}", path))]
+
+
+def verbs() -> list[list[str]]:
+    """Every verb, those of groups as two words."""
+    plain = [
+        [command.name or command.callback.__name__]
+        for command in cli.app.registered_commands
+        if command.callback
+    ]
+    grouped = [
+        [group.name, command.name or command.callback.__name__]
+        for group in cli.app.registered_groups
+        if group.typer_instance and isinstance(group.name, str)
+        for command in group.typer_instance.registered_commands
+        if command.callback
+    ]
+    return plain + grouped
+
+
+def test_help_and_version_exit_with_0(provegym: Command) -> None:
+    assert provegym().out == provegym("--help").out
+    assert provegym("--version") == Ran(0, f"{__version__}\n", "")
+
+
+@pytest.mark.parametrize("verb", verbs(), ids=" ".join)
+def test_the_help_of_every_verb_shows_an_example(provegym: Command, verb: list[str]) -> None:
+    told = provegym(*verb, "--help")
+    assert told.code == 0
+    assert f"  provegym {' '.join(verb)}" in told.out.split("Example:")[1]
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = f"""
+import sys
+from provegym import cli
+cli.call(["--help"])
+assert not [name for name in {HEAVY!r} if name in sys.modules]
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nope"], "No such command 'nope'."),
+        (["--nope"], "No such option: --nope"),
+        (["score"], "Missing option '--tasks'."),
+        (["score", "--tasks"], "Option '--tasks' requires an argument."),
+        (["score", "extra", "--tasks=a", "--traces=b", "--out=c"], "extra argument"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_2(
+    provegym: Command, arguments: list[str], told: str
+) -> None:
+    ran = provegym(*arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.startswith("error: ")
+    assert told in ran.err
+
+
+def test_score_writes_the_scores_and_a_summary(provegym: Command, scored: list[str]) -> None:
+    ran = provegym(*scored)
+    assert (ran.code, ran.err) == (0, "")
+    assert "total       0.65\n" in ran.out  # a perfect trace is 1.3 and a silent one 0
+    assert "2 traces, 0 masked\n" in ran.out
+    assert len(Path(scored[-1]).read_bytes().splitlines()) == 2
+
+
+def test_score_speaks_json_and_takes_presets_that_begin_with_a_dash(
+    provegym: Command, scored: list[str]
+) -> None:
+    told = json.loads(provegym(*scored, "--json", "--preset=-validity").out)
+    assert (told["preset"], told["count"]) == ("-validity", 2)
+    assert told["means"]["total"] == pytest.approx(0.4)  # (0.5 + 0.2 + 0.1) / 2
+
+
+def test_score_says_where_the_reasons_are(provegym: Command, scored: list[str]) -> None:
+    ran = provegym(*scored, "--explain")
+    reasons = ran.out.splitlines()[-1].removeprefix("reasons: ")
+    assert "pay" in Path(reasons).read_text("utf-8")
+
+
+def test_bad_input_is_one_line_and_2_and_writes_nothing(
+    provegym: Command, scored: list[str]
+) -> None:
+    unknown = provegym(*scored, "--preset", "kind")
+    assert unknown.code == 2
+    assert unknown.err.startswith("error: unknown preset 'kind'; known: paper, strict")
+    traces = Path(scored[4])
+    traces.write_bytes(traces.read_bytes() + b"{broken\n")
+    broken = provegym(*scored)
+    assert broken.code == 2
+    assert broken.err.startswith(f"error: {traces}:3: JSON is malformed")
+    assert not Path(scored[-1]).exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (InputError("two\nlines"), 2, "error: two lines\n"),
+        (InfrastructureError("gone"), 1, "error: gone\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (
+            ModuleNotFoundError("No module named 'trl'", name="trl"),
+            2,
+            "error: trl is needed: pip install 'provegym[train]'\n",
+        ),
+    ],
+    ids=["input", "infrastructure", "interrupt", "extra"],
+)
+def test_errors_of_a_stage_end_in_their_exit_code(
+    provegym: Command,
+    scored: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    told: str,
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("provegym.scoring.score_files", fails)
+    assert provegym(*scored) == Ran(code, "", told)
+
+
+def test_a_missing_module_of_our_own_is_not_taken_for_an_extra(
+    provegym: Command, scored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'provegym.x'", name="provegym.x")
+
+    monkeypatch.setattr("provegym.scoring.score_files", fails)
+    with pytest.raises(ModuleNotFoundError):
+        provegym(*scored)
+
+
+# --- what is shown -------------------------------------------------------------------------
+
+LONG = "x" * 300
+SHOW = f"""
+from provegym import terminal
+terminal.table(("name", "tools"), [("{LONG}", 7), ("[b]", 40)], "Servers")
+with terminal.progress("synth", 20) as advance:
+    for done in range(1, 21):
+        advance(done)
+"""
+
+
+def on_a_terminal(script: str) -> str:
+    """Standard output and error of a script whose terminal is 80 columns wide."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=follower, stderr=follower, cwd=ROOT, env=environment
+    )
+    os.close(follower)
+    shown = b""
+    with os.fdopen(leader, "rb", buffering=0) as screen:
+        while block := read_screen(screen.fileno()):
+            shown += block
+    assert process.wait() == 0
+    return shown.decode()
+
+
+def read_screen(screen: int) -> bytes:
+    """What is shown next; a terminal whose other end is closed reads as an error on Linux."""
+    try:
+        return os.read(screen, 65_536)
+    except OSError:
+        return b""
+
+
+def test_without_a_terminal_lines_are_plain_and_never_cut(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(SHOW)
+    ran = Ran(0, *capsys.readouterr())
+    assert ran.out.splitlines() == [
+        "Servers",
+        "name" + " " * 296 + "  tools",
+        LONG + "      7",
+        "[b]" + " " * 297 + "     40",
+    ]
+    assert ran.err.splitlines() == [f"synth: {done}/20" for done in range(2, 21, 2)]
+
+
+def test_on_a_terminal_there_is_a_table_and_a_bar() -> None:
+    shown = on_a_terminal(SHOW)
+    assert "│" in shown
+    assert "[b]" in shown
+    assert "20/20" in shown
+    assert "\x1b[" in shown
+    assert shown.count("x") >= 300
+
+
+def test_an_empty_table_shows_its_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.table(("a", "b"), [])
+    assert capsys.readouterr().out == "a  b\n"
+
+
+def test_progress_without_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with terminal.progress("synth", 0) as advance:
+        advance(0)
+    assert capsys.readouterr().err == ""
