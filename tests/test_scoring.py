@@ -16,11 +16,8 @@ TASK = {
     "kind": "workflow",
     "turns": [{"calls": [{"id": "g0", "name": "a", "arguments": {"n": 1}}]}],
 }
-TRACE = {
-    "id": "r",
-    "task_id": "t",
-    "calls": [{"name": "a", "arguments": {"n": 1}, "turn": 0, "step": 0, "outcome": "ok"}],
-}
+CALL = {"name": "a", "arguments": {"n": 1}, "turn": 0, "step": 0, "outcome": "ok"}
+TRACE = {"id": "r", "task_id": "t", "calls": [CALL]}
 
 
 def lines_in(path: Path, rows: list[Any]) -> Path:
@@ -159,6 +156,17 @@ def test_a_huge_integer_is_equal_to_itself_and_to_nothing_near_it(tmp_path: Path
     ]
     run(tmp_path, [huge], traces)
     assert [row.argument for row in scores(tmp_path)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("arguments", [None, "{", [1], 7])
+def test_arguments_that_are_no_object_match_nothing_whatever_the_outcome_says(
+    tmp_path: Path, arguments: object
+) -> None:
+    odd = {**TRACE, "calls": [{**CALL, "arguments": arguments}]}
+    run(tmp_path, [TASK], [odd], explain=True)
+    assert (scores(tmp_path)[0].coverage, scores(tmp_path)[0].argument) == (0, 0)
+    text = (tmp_path / "scores.explain.txt").read_text("utf-8")
+    assert "stands for nothing (the arguments are not a JSON object)" in text
 
 
 def test_an_unknown_preset_writes_nothing(tmp_path: Path) -> None:

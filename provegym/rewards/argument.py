@@ -50,7 +50,9 @@ def expected(ground: GroundCall, calls: Sequence[Call], mu: Mapping[str, int]) -
     for pointer, ref in ground.refs.items():
         path, found = tokens(pointer), referred(ground, ref, calls, mu)
         if path and path[0] in values and found is not MISSING:
-            values = {**values, path[0]: replace(values[path[0]], path[1:], found)}
+            inner = path[1:]
+            new = replace(values[path[0]], inner, found) if inner else found
+            values = {**values, path[0]: new}
     return values
 
 

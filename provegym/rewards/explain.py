@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from provegym.rewards.argument import expected, referred
 from provegym.rewards.equality import MISSING, equal
-from provegym.rewards.matching import UNMATCHABLE, match
+from provegym.rewards.matching import is_matchable, match
 from provegym.rewards.pointer import tokens
 from provegym.rewards.presets import Preset
 from provegym.rewards.presets import preset as preset_of
@@ -135,8 +135,8 @@ class _View:
     def _why_call(self, call: Call) -> str:
         if self.masked:
             return "the episode is masked"
-        if call.outcome in UNMATCHABLE:
-            return _OUTCOMES[call.outcome]
+        if not is_matchable(call):
+            return _unmatchable(call)
         same_tool = [(turn, ground) for turn, ground in self.truth if ground.name == call.name]
         if not same_tool:
             return "the task needs no call of this tool"
@@ -158,8 +158,8 @@ class _View:
 
     def _obstacle(self, turn: int, ground: GroundCall, call: Call) -> str:
         """Why `call`, of the same tool, may not stand for `ground`; empty where it may."""
-        if call.outcome in UNMATCHABLE:
-            return _OUTCOMES[call.outcome]
+        if not is_matchable(call):
+            return _unmatchable(call)
         lacking = sorted(ground.arguments.keys() - call.arguments.keys())
         if lacking:
             return f"lacks {', '.join(lacking)}"
@@ -176,7 +176,7 @@ class _View:
         return f"stands for {self.by_position[position].id}"
 
 
-_OUTCOMES = {
-    "unknown_tool": "no tool of that name was offered",
-    "malformed": "the arguments are not a JSON object",
-}
+def _unmatchable(call: Call) -> str:
+    if call.outcome == "unknown_tool":
+        return "no tool of that name was offered"
+    return "the arguments are not a JSON object"

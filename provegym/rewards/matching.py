@@ -36,19 +36,24 @@ def match(
     """
     made: dict[str, list[int]] = {}
     for position, call in enumerate(calls):
-        if call.outcome == "ok" or not (ok_only or call.outcome in UNMATCHABLE):
+        if is_matchable(call) and (call.outcome == "ok" or not ok_only):
             made.setdefault(call.name, []).append(position)
     rows: list[Row] = []
     for turn, ground in truth:
         keys, earliest = ground.arguments.keys(), turn if from_turn else 0
-        open_to = [
-            position
-            for position in made.get(ground.name, ())
-            if calls[position].turn >= earliest and keys <= calls[position].arguments.keys()
-        ]
+        open_to = []
+        for position in made.get(ground.name, ()):
+            call = calls[position]
+            if call.turn >= earliest and keys <= call.arguments.keys():
+                open_to.append(position)
         if open_to:
             rows.append((ground, open_to))
     return _assign(rows, calls)
+
+
+def is_matchable(call: Call) -> bool:
+    """Whether `call` may stand for anything: its tool was offered and it holds an object."""
+    return call.outcome not in UNMATCHABLE and type(call.arguments) is dict
 
 
 def _assign(rows: Sequence[Row], calls: Sequence[Call]) -> dict[str, int]:

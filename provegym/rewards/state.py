@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 from provegym.types import Changes
+
+_PLAIN: Final = frozenset({str, int, bool, NoneType})
 
 
 def state(made: Changes, wanted: Changes, coverage: float) -> float:
@@ -48,11 +51,9 @@ def _shared_in_row(made: dict[str, Any] | None, wanted: dict[str, Any] | None) -
 
 def same(a: object, b: object) -> bool:
     """Whether two values are one exact JSON text: 1, 1.0 and true all differ."""
-    if type(a) is type(b):
-        if isinstance(a, (str, int)):
-            return a == b
-        if isinstance(a, float) and a:  # zero has two texts, 0.0 and -0.0
-            return a == b
+    kind = type(a)
+    if kind is type(b) and (kind in _PLAIN or (kind is float and a)):
+        return a == b  # but a zero has two texts, 0.0 and -0.0
     return _written(a) == _written(b)
 
 

@@ -45,9 +45,8 @@ def score(task: Task, trace: Trace, preset: Preset | str = "paper") -> Score:
 
 def is_masked(trace: Trace) -> bool:
     """Whether our own failure touched the episode, so that it must not be learnt from."""
-    return trace.stop_reason == "infrastructure" or any(
-        call.outcome == "infrastructure" for call in trace.calls
-    )
+    outcomes = [call.outcome for call in trace.calls]
+    return trace.stop_reason == "infrastructure" or "infrastructure" in outcomes
 
 
 def _weigh(

@@ -57,6 +57,11 @@ def test_the_recorded_value_counts_where_the_source_failed() -> None:
     assert share(BY_ID, opened(MINE, "tool_error"), paid(id="acc_1")) == 1
 
 
+def test_a_call_is_not_its_own_source() -> None:
+    own = Call("pay", {"id": "acc_1"}, 0, 1, "ok", {"id": "acc_7"})
+    assert share(pay({"id": "acc_1"}, {"/id": Ref("g1", "/id")}), opened(MINE), own) == 1
+
+
 def test_the_recorded_value_counts_where_the_source_was_never_called() -> None:
     assert share(BY_ID, paid(id="acc_1")) == 1
 

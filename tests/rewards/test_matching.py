@@ -121,6 +121,13 @@ def test_earlier_positions_win_in_ground_truth_order() -> None:
     assert match((ground(0), ground(1)), [made()]) == {"g0": 0}
 
 
+def test_the_first_of_equally_wrong_calls_is_taken() -> None:
+    assert match((ground(0, a=0, b=0),), [made(a=9, b=9), made(a=0, b=9), made(a=9, b=0)]) == {
+        "g0": 1
+    }
+    assert match((ground(0, a=0),), [made(a=8), made(a=9)]) == {"g0": 0}
+
+
 def test_shares_are_added_exactly() -> None:
     # 3/10 + 0 is as much as 1/10 + 2/10, so the earliest positions decide; in floating point
     # 0.1 + 0.2 is more than 0.3.

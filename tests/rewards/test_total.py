@@ -102,6 +102,16 @@ def test_a_call_that_got_part_of_the_way_has_that_part_of_validity(
     assert result.name == (0.5 if outcome == "unknown_tool" else 1.0)
 
 
+@pytest.mark.parametrize(
+    ("switch", "padded"),
+    [("pad_calls", {"validity", "name"}), ("pad_pairs", {"argument"})],
+)
+def test_each_padding_switch_touches_its_own_components(switch: str, padded: set[str]) -> None:
+    result = score(chain(), trace(steps(0)), preset("paper", **{switch: True}))
+    for field in ("validity", "name", "argument"):
+        assert getattr(result, field) == (0.25 if field in padded else 1), field
+
+
 def test_strict_matches_only_calls_that_executed() -> None:
     failed = Call("step_0", {"n": 0}, 0, 0, "tool_error")
     assert score(chain(1), trace([failed]), "paper").coverage == 1
