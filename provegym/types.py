@@ -38,7 +38,7 @@ class Function(Struct, frozen=True):
 
     name: str
     description: str = ""
-    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
 
 
 class Tool(Struct, frozen=True):

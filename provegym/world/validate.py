@@ -1,0 +1,156 @@
+"""Why arguments were not accepted: the slow path behind the compiled decoder.
+
+`diagnose` sorts a failure into the outcomes of the reward: `malformed` (not a JSON object),
+`invalid_arguments` (missing, unknown or wrongly typed) or `tool_error` (enum, range, format).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from provegym.types import Outcome
+from provegym.world.fields import Field, fields_of
+from provegym.world.tool import Tool
+
+MAX_BYTES = 1 << 20
+"""Longer argument texts are refused unread."""
+
+_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
+
+class Problem(Struct, frozen=True):
+    """One thing wrong with a call's arguments."""
+
+    outcome: Outcome
+    code: str
+    message: str
+    details: dict[str, Any] = {}
+
+
+def parse(text: bytes | str) -> dict[str, Any] | Problem:
+    """The JSON object in `text`, or why there is none."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        return Problem("malformed", "malformed", f"arguments are not JSON: {error}")
+    if not isinstance(value, dict):
+        return Problem("malformed", "malformed", f"arguments must be an object, got {_kind(value)}")
+    return value
+
+
+def diagnose(tool: Tool, arguments: dict[str, Any]) -> Problem | None:
+    """The first problem of well-formed JSON `arguments`, wrong shapes before wrong values."""
+    shape = _object_shape(tool.parameters, tool.required, arguments, "")
+    if shape:
+        return Problem("invalid_arguments", "invalid_arguments", shape)
+    for p in tool.parameters:
+        if p.name in arguments:
+            problem = _value_problem(p, arguments[p.name], p.name)
+            if problem:
+                return problem
+    return None
+
+
+def _object_shape(
+    fields: tuple[Field, ...], required: frozenset[str], value: dict[str, Any], at: str
+) -> str:
+    known = {f.name: f for f in fields}
+    missing = sorted(name for name in required if name not in value)
+    if missing:
+        return f"missing {', '.join(at + name for name in missing)}"
+    for name, item in value.items():
+        if name not in known:
+            return f"unknown argument {at + name}; known: {', '.join(known) or 'none'}"
+        wrong = _shape(known[name], item, at + name)
+        if wrong:
+            return wrong
+    return ""
+
+
+def _shape(f: Field, value: Any, at: str) -> str:
+    if f.item is not None:
+        if not isinstance(value, list):
+            return f"{at} must be an array, got {_kind(value)}"
+        wrong = (_shape(f.item, item, f"{at}[{i}]") for i, item in enumerate(value))
+        return next((w for w in wrong if w), "")
+    if isinstance(f.type, type) and issubclass(f.type, Struct):
+        if not isinstance(value, dict):
+            return f"{at} must be an object, got {_kind(value)}"
+        required = frozenset(x.name for x in msgspec.structs.fields(f.type) if x.required)
+        return _object_shape(fields_of(f.type), required, value, f"{at}.")
+    expected = type(f.choices[0]) if f.choices else f.type
+    if not _has_type(value, expected):
+        return f"{at} must be of type {_NAMES[expected]}, got {_kind(value)}"
+    return ""
+
+
+def _has_type(value: Any, expected: type) -> bool:
+    if expected is bool or isinstance(value, bool):
+        return expected is bool and isinstance(value, bool)
+    if expected is int:
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if expected is float:
+        return isinstance(value, int | float)
+    return isinstance(value, expected)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    return {**_NAMES, list: "array", dict: "object"}.get(type(value), type(value).__name__)
+
+
+def _value_problem(f: Field, value: Any, at: str) -> Problem | None:
+    if f.item is not None:
+        found = (_value_problem(f.item, item, f"{at}[{i}]") for i, item in enumerate(value))
+        return next((p for p in found if p), None)
+    if isinstance(f.type, type) and issubclass(f.type, Struct):
+        inner = ((g, value[g.name]) for g in fields_of(f.type) if g.name in value)
+        return next((p for g, v in inner if (p := _value_problem(g, v, f"{at}.{g.name}"))), None)
+    if f.choices and value not in f.choices:
+        valid = list(f.choices)
+        return _invalid(f"{at} must be one of {valid}, got {value!r}", at, valid=valid)
+    if f.range and not _inside(f, value):
+        low, high = f.range.minimum, f.range.maximum
+        return _invalid(f"{at} must lie in [{low}, {high}], got {value}", at, low=low, high=high)
+    if f.format and not f.format.accepts(value):
+        return _invalid(f"{at} is not well written: {value[:80]!r}. {f.format.hint}".strip(), at)
+    return None
+
+
+def _inside(f: Field, value: float) -> bool:
+    low, high = (f.range.minimum, f.range.maximum) if f.range else (None, None)
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _invalid(message: str, at: str, **details: Any) -> Problem:
+    return Problem("tool_error", "invalid_value", message, {"argument": at, **details})
+
+
+def whole_numbers(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with 1.0 turned into 1 wherever the schema says integer (JSON Schema allows it)."""
+    known = {p.name: p for p in tool.parameters}
+    return {name: _whole(known[name], value) for name, value in arguments.items()}
+
+
+def _whole(f: Field, value: Any) -> Any:
+    if f.item is not None:
+        return [_whole(f.item, item) for item in value]
+    if isinstance(f.type, type) and issubclass(f.type, Struct):
+        inner = {g.name: g for g in fields_of(f.type)}
+        return {name: _whole(inner[name], item) for name, item in value.items()}
+    wants_int = f.type is int or (f.choices and type(f.choices[0]) is int)
+    return int(value) if wants_int and isinstance(value, float) else value
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a Python value holds no NaN or infinity (which JSON cannot say)."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(is_finite, value.values()))
+    return all(map(is_finite, value)) if isinstance(value, list) else True

@@ -1,0 +1,66 @@
+"""A world: several servers over one cast, built once a seed and shared by all its sessions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from provegym.seeding import rng
+from provegym.world.cast import Cast, cast
+from provegym.world.server import Server
+from provegym.world.session import Session
+from provegym.world.table import Template
+from provegym.world.tool import Tool
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+class Bound(NamedTuple):
+    """A tool and the server it belongs to."""
+
+    server: Server
+    tool: Tool
+
+
+class World:
+    """The immutable start of an episode: `world.open()` gives a private session of it."""
+
+    def __init__(self, seed: int, servers: Iterable[Server]) -> None:
+        self.seed = seed
+        self.servers: dict[str, Server] = {s.name: s for s in servers}
+        self.cast: Cast = cast(seed)
+        self.templates: dict[str, Template[Any]] = {}
+        self.tools: dict[str, Bound] = {}
+        for server in self.servers.values():
+            self.templates.update(templates(server, seed))
+            self.tools.update({n: Bound(server, t) for n, t in server.tools.items()})
+
+    def open(self) -> Session:
+        """A fresh session at the world's start."""
+        return Session(self)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of every row of every server: the identity of the world's content."""
+        digest = hashlib.sha256()
+        for name in sorted(self.templates):
+            digest.update(name.encode())
+            digest.update(_encoder.encode(list(self.templates[name].rows.values())))
+        return digest.hexdigest()
+
+
+@lru_cache(maxsize=256)
+def templates(server: Server, seed: int) -> dict[str, Template[Any]]:
+    """The seeded tables of one server, named `server.table`."""
+    rows = server.seed(cast(seed), rng(seed, "seed", server.name))
+    declared = server.state.tables()
+    if set(rows) != set(declared):
+        raise TypeError(f"{server.name}: seed makes {sorted(rows)}, state has {sorted(declared)}")
+    return {
+        f"{server.name}.{name}": Template(f"{server.name}.{name}", t.prefix, t.row, rows[name])
+        for name, t in declared.items()
+    }
