@@ -58,6 +58,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "transformers": LOCAL_MODEL,
     "peft": LOCAL_MODEL,
     "gguf": LOCAL_MODEL,
+    "tokenizers": LOCAL_MODEL,
+    "safetensors": LOCAL_MODEL,
     "accelerate": LOCAL_MODEL,
     "trl": ("train/",),
     "verl": ("train/",),
