@@ -1,0 +1,191 @@
+"""Many episodes at once, into one trace file that can be taken up again after a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from provegym.errors import InputError
+from provegym.records import Manifest, Store, config_hash, content_hash, read
+from provegym.rollout.loop import (
+    DEFAULT_LIMITS,
+    OUR_FAULTS,
+    Limits,
+    Session,
+    fault_message,
+    run_episode,
+)
+from provegym.rollout.reply import PolicyFactory, aclose
+from provegym.rollout.summary import TraceSummary, summarize
+from provegym.seeding import derive
+from provegym.types import Task, Trace
+
+SessionOpener = Callable[[Task], Session]
+"""Opens a fresh session of a task's world; raises `InfrastructureError` for our faults."""
+Progress = Callable[[int, int], None]
+"""Called with the number of traces written so far and the number wanted."""
+
+
+class Job(NamedTuple):
+    """One episode to play."""
+
+    task: Task
+    trial: int
+    policy: str
+    root_seed: int
+
+    @property
+    def trace_id(self) -> str:
+        """`task/policy/trial`: the key of the trace."""
+        return f"{self.task.id}/{self.policy}/{self.trial}"
+
+    @property
+    def seed(self) -> int:
+        """The episode's seed, in 31 bits (samplers and endpoints take no more)."""
+        return derive(self.root_seed, "rollout", self.task.id, self.trial) % 2**31
+
+
+def rollout_file(
+    tasks: Path,
+    policy: str,
+    out: Path,
+    *,
+    open_session: SessionOpener,
+    make_policy: PolicyFactory,
+    concurrency: int = 16,
+    trials: int = 1,
+    seed: int = 0,
+    limits: Limits = DEFAULT_LIMITS,
+    settings: Mapping[str, Any] | None = None,
+    world: str = "",
+    progress: Progress | None = None,
+) -> TraceSummary:
+    """Play every task `trials` times with the policy called `policy`; traces go to `out`.
+
+    Rows stand in the order of the tasks, whatever finished first, and each is written once all
+    before it are; so a killed run goes on where it stopped. `concurrency` episodes run at once.
+    `settings` is what else shapes the policy (endpoint, sampling) and `world` the hash of the
+    worlds' content: both stand in the manifest. Our faults are masked and counted.
+
+    Raises `InputError` for bad numbers, a broken or doubled task or a file that another
+    configuration made, `BudgetExceeded` from the policy; what was written stays.
+    """
+    jobs = _jobs(tasks, policy, trials, seed)
+    if concurrency < 1:
+        raise InputError(f"concurrency is {concurrency}; it must be at least 1")
+    made_by = Manifest(
+        "traces",
+        config=config_hash(
+            {"policy": policy, "trials": trials, "limits": limits, "settings": dict(settings or {})}
+        ),
+        seed=seed,
+        world=world,
+        parent=content_hash(tasks),
+    )
+    with Store(out, Trace, made_by) as store:
+        if not store.complete:
+            run = _Run(store, jobs, open_session, make_policy, limits, progress)
+            asyncio.run(run.all(concurrency))
+    return summarize(read(out, Trace))
+
+
+def load_tasks(path: Path) -> list[Task]:
+    """The tasks of a file. Raises `InputError` if two have one id."""
+    tasks = list(read(path, Task))
+    ids: set[str] = set()
+    for task in tasks:
+        if task.id in ids:
+            raise InputError(f"{path} has two tasks with id {task.id!r}; ids must be unique")
+        ids.add(task.id)
+    return tasks
+
+
+async def play(
+    job: Job,
+    open_session: SessionOpener,
+    make_policy: PolicyFactory,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trace:
+    """One job's trace. A session that cannot be opened gives a masked one."""
+    try:
+        session = open_session(job.task)
+    except OUR_FAULTS as fault:
+        told = (fault_message(fault, job.trace_id),)
+        return Trace(
+            job.trace_id,
+            job.task.id,
+            (),
+            policy=job.policy,
+            seed=job.seed,
+            messages=told,
+            stop_reason="infrastructure",
+        )
+    return await run_episode(
+        job.task,
+        session,
+        make_policy(job.task, job.seed),
+        limits=limits,
+        trace_id=job.trace_id,
+        policy_name=job.policy,
+        seed=job.seed,
+    )
+
+
+def _jobs(tasks: Path, policy: str, trials: int, seed: int) -> list[Job]:
+    if trials < 1:
+        raise InputError(f"trials is {trials}; it must be at least 1")
+    loaded = load_tasks(tasks)
+    return [Job(task, trial, policy, seed) for task in loaded for trial in range(trials)]
+
+
+class _Run:
+    """Workers over one list of jobs; the traces are written in its order."""
+
+    def __init__(
+        self,
+        store: Store[Trace],
+        jobs: Sequence[Job],
+        open_session: SessionOpener,
+        make_policy: PolicyFactory,
+        limits: Limits,
+        progress: Progress | None,
+    ) -> None:
+        self._store, self._wanted, self._progress = store, len(jobs), progress
+        self._open, self._make, self._limits = open_session, make_policy, limits
+        self._todo = [job for job in jobs if job.trace_id not in store.keys]
+        self._done: dict[int, Trace] = {}
+        self._written = 0
+        self._tokens = {"prompt_tokens": 0.0, "completion_tokens": 0.0}
+
+    async def all(self, concurrency: int) -> None:
+        start = time.monotonic()
+        queue = iter(enumerate(self._todo))
+        workers = [asyncio.create_task(self._work(queue)) for _ in range(concurrency)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            await aclose(self._make)
+        self._store.finish({"seconds": time.monotonic() - start, **self._tokens})
+
+    async def _work(self, queue: Iterator[tuple[int, Job]]) -> None:
+        for place, job in queue:
+            trace = await play(job, self._open, self._make, self._limits)
+            self._done[place] = trace
+            self._write_ready()
+
+    def _write_ready(self) -> None:
+        """Write what no earlier episode is missing for."""
+        while self._written in self._done:
+            trace = self._done.pop(self._written)
+            self._store.append(trace)
+            self._written += 1
+            for name in self._tokens:
+                self._tokens[name] += getattr(trace.usage, name)
+            if self._progress:
+                self._progress(len(self._store.keys), self._wanted)
