@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-Advance = Callable[[int], None]
-"""Tells a progress display how much is done in all."""
+Advance = Callable[[int, int], None]
+"""Tells a progress display how much is done, and of how much in all."""
 
 NEWS_EVERY = 0.1
 """Without a terminal, the share of the work between two progress lines."""
@@ -44,13 +44,13 @@ def complain(text: str) -> None:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Advance]:
-    """Show how much of `total` is done; yields the function to tell it."""
+def progress(label: str) -> Iterator[Advance]:
+    """Show how much is done while the block runs; yields the function to tell it."""
     if sys.stderr.isatty():
-        with _bar(label, total) as advance:
+        with _bar(label) as advance:
             yield advance
     else:
-        yield _news(label, total)
+        yield _news(label)
 
 
 def _text(cell: object) -> str:
@@ -92,23 +92,22 @@ def _rich_table(columns: Sequence[str], cells: Sequence[Sequence[str]], title: s
 
 
 @contextmanager
-def _bar(label: str, total: int) -> Iterator[Advance]:
+def _bar(label: str) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _news(label: str, total: int) -> Advance:
-    step = max(1, round(total * NEWS_EVERY))
+def _news(label: str) -> Advance:
     told = 0
 
-    def advance(done: int) -> None:
+    def advance(done: int, total: int) -> None:
         nonlocal told
-        if done >= told + step or (done >= total and done > told):
+        if done >= told + max(1, round(total * NEWS_EVERY)) or done >= total > told:
             told = done
             sys.stderr.write(f"{label}: {done}/{total}\n")
 

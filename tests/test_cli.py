@@ -205,9 +205,9 @@ LONG = "x" * 300
 SHOW = f"""
 from provegym import terminal
 terminal.table(("name", "tools"), [("{LONG}", 7), ("[b]", 40)], "Servers")
-with terminal.progress("synth", 20) as advance:
+with terminal.progress("synth") as advance:
     for done in range(1, 21):
-        advance(done)
+        advance(done, 20)
 """
 
 
@@ -264,6 +264,6 @@ def test_an_empty_table_shows_its_columns(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_progress_without_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with terminal.progress("synth", 0) as advance:
-        advance(0)
+    with terminal.progress("synth") as advance:
+        advance(0, 0)
     assert capsys.readouterr().err == ""

@@ -17,9 +17,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 CORE = {"types", "errors", "seeding", "records"}
-EPISODE = CORE | {"world", "servers", "rollout"}
+EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
-    *("types", "errors", "seeding", "records", "config", "scoring", "runs", "terminal"),
+    *("types", "errors", "seeding", "records", "config", "scoring", "worlds", "policies"),
+    *("runs", "terminal"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -45,6 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": CORE | {"config", "rewards", "evals"},
     "viewer": EPISODE | {"rewards"},
     "config": {"errors"},
+    "worlds": CORE | {"world", "servers"},
+    "policies": CORE | {"rollout", "llm"},
     "scoring": ANY,  # the orchestration over the parts
     "runs": ANY,
     "terminal": set(),
