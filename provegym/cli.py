@@ -152,22 +152,48 @@ def _parameters(tool: Tool) -> Iterator[str]:
         yield parameter.name if parameter.name in tool.required else f"[{parameter.name}]"
 
 
-@app.command(epilog=_example("provegym rollout tasks.jsonl --policy oracle --out traces.jsonl"))
+@app.command(
+    epilog=_example(
+        "provegym rollout tasks.jsonl --policy oracle --out traces.jsonl",
+        "provegym rollout tasks.jsonl --policy openai:MODEL --base-url http://127.0.0.1:8000/v1 \\",
+        "    --out traces.jsonl",
+    )
+)
 def rollout(
     tasks: Annotated[Path, typer.Argument(help="Tasks to play (JSON Lines).")],
-    policy: Annotated[str, typer.Option(help="oracle, noop or random.")],
+    policy: Annotated[
+        str, typer.Option(help="oracle, noop, random, openai:MODEL or hf:PATH.", metavar="POLICY")
+    ],
     out: Annotated[Path, typer.Option(help="Where the traces go (JSON Lines).")],
+    base_url: Annotated[
+        str | None, typer.Option(help="Endpoint of openai:MODEL; its key is OPENAI_API_KEY.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="Of a model; the endpoint's own if not given.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Most tokens of one message of a model.")
+    ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Episodes of each task.")] = 1,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 16,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Let a policy play tasks on live sessions; a killed rollout goes on where it stopped."""
-    from provegym import policies, worlds
+    from provegym import worlds
+    from provegym.llm.factory import policy_factory
     from provegym.rollout.run import load_tasks, rollout_file
 
-    make_policy = policies.factory(policy)
+    sampling = {"base_url": base_url, "temperature": temperature, "max_tokens": max_tokens}
     content = worlds.content(load_tasks(tasks))
+    make_policy = policy_factory(
+        policy,
+        base_url=base_url,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        concurrency=concurrency,
+        seed=seed,
+    )
     with terminal.progress("rollout") as advance:
         summary = rollout_file(
             tasks,
@@ -178,6 +204,7 @@ def rollout(
             concurrency=concurrency,
             trials=trials,
             seed=seed,
+            settings=sampling,
             world=content,
             progress=advance,
         )

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 CORE = {"types", "errors", "seeding", "records"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
-    *("types", "errors", "seeding", "records", "config", "scoring", "worlds", "policies"),
+    *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
     *("runs", "terminal"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
@@ -47,7 +47,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "viewer": EPISODE | {"rewards"},
     "config": {"errors"},
     "worlds": CORE | {"world", "servers"},
-    "policies": CORE | {"rollout", "llm"},
     "scoring": ANY,  # the orchestration over the parts
     "runs": ANY,
     "terminal": set(),
