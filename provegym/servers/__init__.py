@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 
 from provegym.errors import UnknownName
 from provegym.world.server import Server
+from provegym.world.world import World
 
 SERVERS: dict[str, str] = {
     "banking": "provegym.servers.banking",
@@ -22,3 +24,9 @@ def load(name: str) -> Server:
         raise UnknownName("server", name, sorted(SERVERS))
     server: Server = import_module(SERVERS[name]).SERVER
     return server
+
+
+@lru_cache(maxsize=1024)
+def world(seed: int, names: tuple[str, ...]) -> World:
+    """The world of these servers under one cast; UnknownName for a server there is none of."""
+    return World(seed, [load(name) for name in names])

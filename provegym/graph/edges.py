@@ -1,0 +1,141 @@
+"""The dependency graph: explicit edges from types, implicit edges proved by running.
+
+explicit   the result of A holds an id that a parameter of B takes
+implicit   B is refused on a fresh world and accepted after A (the pair of calls is the proof)
+none       neither was found; counted, so that the ledger covers every ordered pair
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from provegym.graph.entities import consumed, produced
+from provegym.seeding import rng
+from provegym.world.sample import arguments
+from provegym.world.server import Server
+from provegym.world.session import Session
+from provegym.world.tool import Tool
+from provegym.world.world import World
+
+EdgeKind = Literal["explicit", "implicit"]
+
+
+class Edge(Struct, frozen=True):
+    """`source` before `target`, and why: a typed id, or two calls that show it."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    evidence: dict[str, Any]
+
+
+class Graph(Struct, frozen=True):
+    """All edges over some servers, with the ledger of pairs and the hash of the schemas."""
+
+    servers: tuple[str, ...]
+    tools: tuple[str, ...]
+    edges: tuple[Edge, ...]
+    pairs: dict[str, int]
+    """How many ordered pairs within a server are explicit, implicit, none."""
+    schema_hash: str
+
+
+def build(servers: list[Server], seed: int = 0, worlds: int = 6, tries: int = 6) -> Graph:
+    """Find the edges within each server; `worlds` x `tries` bounds the search by execution."""
+    edges: list[Edge] = []
+    for server in servers:
+        explicit = list(explicit_edges(server))
+        known = {(e.source, e.target) for e in explicit}
+        edges += explicit
+        edges += implicit_edges(server, known, seed, worlds, tries)
+    tools = tuple(name for s in servers for name in s.tools)
+    total = sum(len(s.tools) * (len(s.tools) - 1) for s in servers)
+    counts = {k: sum(e.kind == k for e in edges) for k in ("explicit", "implicit")}
+    pairs = {**counts, "none": total - sum(counts.values())}
+    names = tuple(s.name for s in servers)
+    return Graph(names, tools, tuple(edges), pairs, schema_hash(servers))
+
+
+def schema_hash(servers: list[Server]) -> str:
+    """Identity of the tools' schemas and result types: the graph is cached under it."""
+    parts = [
+        [t.name, t.effect, msgspec.to_builtins(t.schema), produced(t), consumed(t), t.refuses]
+        for s in servers
+        for t in s.tools.values()
+    ]
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+
+
+def explicit_edges(server: Server) -> Iterator[Edge]:
+    """Edges by typed reference, each with the path and the parameter it joins."""
+    for source in server.tools.values():
+        paths = dict(reversed(produced(source)))
+        for target in server.tools.values():
+            joined = [(e, p) for e, p in consumed(target) if e in paths]
+            if source is not target and joined:
+                entity, parameter = joined[0]
+                evidence = {"entity": entity, "path": paths[entity], "parameter": parameter}
+                yield Edge(source.name, target.name, "explicit", evidence)
+
+
+def implicit_edges(
+    server: Server, known: set[tuple[str, str]], seed: int, worlds: int, tries: int
+) -> list[Edge]:
+    """Edges by execution: for each write A, calls on the same entities that only work after A."""
+    found: dict[tuple[str, str], Edge] = {}
+    writes = [t for t in server.tools.values() if t.effect == "write"]
+    for w in range(worlds):
+        start = World(seed + w, [server]).open()
+        for source in writes:
+            for k in range(tries):
+                rnd = rng(seed, "implicit", source.name, w, k)
+                first = arguments(source, start.state(server.name), rnd)
+                after = start.fork()
+                if after.call(source.name, first).outcome != "ok":
+                    continue
+                for target in server.tools.values():
+                    pair = (source.name, target.name)
+                    if source is target or pair in known or pair in found:
+                        continue
+                    second = {
+                        **arguments(target, start.state(server.name), rnd),
+                        **_shared(source, first, target),
+                    }
+                    edge = _proof(start, after, source, first, target, second, seed + w)
+                    if edge:
+                        found[pair] = edge
+    return list(found.values())
+
+
+def _shared(source: Tool, first: dict[str, Any], target: Tool) -> dict[str, Any]:
+    """Values of A's arguments that B takes too: the same entity, or the same-named value."""
+    by_entity = {e: first[p] for e, p in consumed(source) if p in first}
+    names = {p.name for p in target.parameters}
+    same = {name: value for name, value in first.items() if name in names}
+    return {**same, **{p: by_entity[e] for e, p in consumed(target) if e in by_entity}}
+
+
+def _proof(
+    start: Session,
+    after: Session,
+    source: Tool,
+    first: dict[str, Any],
+    target: Tool,
+    second: dict[str, Any],
+    seed: int,
+) -> Edge | None:
+    before = start.fork().call(target.name, second)
+    if before.outcome != "tool_error" or after.fork().call(target.name, second).outcome != "ok":
+        return None
+    evidence = {
+        "seed": seed,
+        "first": {"name": source.name, "arguments": first},
+        "then": {"name": target.name, "arguments": second},
+        "refused_before": before.builtins()["error"]["code"],
+    }
+    return Edge(source.name, target.name, "implicit", evidence)

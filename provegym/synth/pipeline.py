@@ -1,0 +1,318 @@
+"""Candidates in, certified tasks out: every one counted, the file resumable at any moment.
+
+Candidate number i depends on the seed and i alone, and on which tasks before it were kept, so a
+run that was killed and started again writes the same files as one that was not.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from provegym import servers as library
+from provegym.config import Synth
+from provegym.errors import InputError
+from provegym.graph.edges import Graph
+from provegym.graph.paths import Paths
+from provegym.records import Manifest, Store, config_hash, read
+from provegym.seeding import derive, rng
+from provegym.synth.certify import certify
+from provegym.synth.filters import (
+    MAX_ERROR_RATE,
+    Duplicates,
+    error_rate,
+    secrets_are_traceable,
+)
+from provegym.synth.machine import Machine, Spoken
+from provegym.synth.offline import Draft, Drafter, OfflineTeacher, Rejected
+from provegym.synth.replay import dependencies, replay
+from provegym.types import Call, GroundCall, Task, Trace, Turn
+from provegym.world.world import World
+
+CHUNK = 64
+"""Candidates between two writes; a second process replays each chunk."""
+MOST_CANDIDATES = 40
+"""Candidates per wanted task before synthesis stops as hopeless."""
+
+
+class Rejection(Struct, frozen=True):
+    """A candidate that became no task, and why."""
+
+    id: str
+    reason: str
+
+
+class Plan(Struct, frozen=True):
+    """What one synthesis run makes: from which worlds, with which servers."""
+
+    seed: int
+    servers: tuple[str, ...]
+    """Servers that tasks are about."""
+    others: tuple[str, ...]
+    """Servers that distractors and irrelevant wishes come from (the `servers` included)."""
+    first_world: int = 0
+    """World seeds are derived from `seed` and numbers from this one on."""
+
+
+class Summary(Struct, frozen=True):
+    """How many tasks were written and what became of every candidate."""
+
+    tasks: int
+    candidates: int
+    rejected: dict[str, int]
+    kinds: dict[str, int]
+
+
+class Candidate(Struct, frozen=True):
+    """A task with the conversation it came from, before the second replay."""
+
+    task: Task
+    conversation: Trace
+
+
+Outcome = Candidate | Rejection
+
+
+def synthesize(
+    plan: Plan,
+    settings: Synth,
+    graph: Graph,
+    out: Path,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Summary:
+    """Write `settings.limit` certified tasks to `out`, conversations and rejections beside it.
+
+    Raises InputError if the servers yield too few tasks, and ManifestMismatch where `out` was
+    made by other settings.
+    """
+    config = config_hash({"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()})
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed)))  # type: ignore[type-var]
+            for path, kind, name in (
+                (out, Task, "tasks"),
+                (out.with_name("conversations.jsonl"), Trace, "conversations"),
+                (out.with_name("rejections.jsonl"), Rejection, "rejections"),
+            )
+        ]
+        if not files[0].complete:
+            _fill(files, Maker(plan, settings, graph), settings.limit, progress)
+    return summarize(out)
+
+
+def _fill(files: list[Any], maker: Maker, limit: int, progress: Callable[[int, int], None]) -> None:
+    tasks, conversations, rejections = files
+    duplicates = Duplicates(read(tasks.path, Task))
+    for outcome in _verified(maker, tasks.keys | rejections.keys, limit):
+        if len(tasks.keys) >= limit:
+            break
+        if isinstance(outcome, Candidate) and duplicates.has(outcome.task):
+            outcome = Rejection(outcome.task.id, "duplicate")
+        if isinstance(outcome, Rejection):
+            rejections.append(outcome)
+            continue
+        if outcome.task.id not in conversations.keys:
+            conversations.append(outcome.conversation)
+        tasks.append(outcome.task)
+        duplicates.add(outcome.task)
+        progress(len(tasks.keys), limit)
+    if len(tasks.keys) < limit:
+        raise InputError(
+            f"only {len(tasks.keys)} of {limit} tasks after {limit * MOST_CANDIDATES} candidates; "
+            "allow more worlds, servers or kinds"
+        )
+    for file in (rejections, conversations, tasks):
+        file.finish()
+
+
+def _verified(maker: Maker, done: set[str], limit: int) -> Iterator[Outcome]:
+    """Outcomes in order, each task's digest compared with that of a second process."""
+    numbers = (i for i in range(limit * MOST_CANDIDATES) if maker.id(i) not in done)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        waiting: tuple[list[Outcome], Future[list[str]]] | None = None
+        while chunk := [maker.make(i) for i, _ in zip(numbers, range(CHUNK), strict=False)]:
+            lines = [msgspec.json.encode(c.task) for c in chunk if isinstance(c, Candidate)]
+            future = pool.submit(digests, lines)
+            if waiting:
+                yield from _compared(*waiting)
+            waiting = chunk, future
+        if waiting:
+            yield from _compared(*waiting)
+
+
+def _compared(chunk: list[Outcome], future: Future[list[str]]) -> Iterator[Outcome]:
+    seen = iter(future.result())
+    for outcome in chunk:
+        if isinstance(outcome, Candidate):
+            outcome = _agreed(outcome, next(seen))
+        yield outcome
+
+
+def _agreed(candidate: Candidate, digest: str) -> Outcome:
+    certificate = candidate.task.certificate
+    if digest != certificate.digest:
+        return Rejection(candidate.task.id, "certificate:two_processes_agree")
+    checks = {**certificate.checks, "two_processes_agree": True}
+    task = replace(candidate.task, certificate=replace(certificate, checks=checks))
+    return replace(candidate, task=task)
+
+
+def digests(lines: list[bytes]) -> list[str]:
+    """Digests of the replayed tasks; runs in the second process."""
+    tasks = [msgspec.json.decode(line, type=Task) for line in lines]
+    return [replay(world_of(task), task.ground_truth).digest for task in tasks]
+
+
+def world_of(task: Task) -> World:
+    """The world that a task is about."""
+    return library.world(task.seed, task.servers)
+
+
+class Maker:
+    """Makes candidate number i: draft, conversation, ground truth, filters, certificate."""
+
+    def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
+        self.plan, self.settings = plan, settings
+        self._paths = {name: Paths(_only(graph, name)) for name in plan.servers}
+
+    def id(self, i: int) -> str:
+        """The id of candidate `i`; its task has the same."""
+        return f"task-{self.plan.seed}-{self.plan.first_world}-{i:06d}"
+
+    def make(self, i: int) -> Outcome:
+        """A candidate that passed everything but the second process, or why it did not."""
+        try:
+            return self._make(i)
+        except Rejected as reason:
+            return Rejection(self.id(i), str(reason))
+
+    def _make(self, i: int) -> Candidate:
+        server = self.plan.servers[i % len(self.plan.servers)]
+        number = self.plan.first_world + i // len(self.plan.servers) % self.settings.world_seeds
+        seed = derive(self.plan.seed, "world", number) % 1_000_000_007
+        rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
+        others = [library.load(n) for n in self.plan.others if n != server]
+        paths = self._paths[server]
+        base = i // len(self.plan.servers)
+
+        def chain(k: int) -> tuple[str, ...]:
+            return paths.chain(derive(self.plan.seed, "chains", k), base)
+
+        world = library.world(seed, (server,))
+        draft = Drafter(world, others, paths, self.settings, rnd, chain).draft()
+        names = (server, *_servers_of(draft, server, self.plan.others))
+        return self._certified(self.id(i), draft, library.world(seed, names))
+
+    def _certified(self, task_id: str, draft: Draft, world: World) -> Candidate:
+        spoken = Machine(OfflineTeacher(draft), world.open()).run()
+        if error_rate(world, spoken) >= MAX_ERROR_RATE:
+            raise Rejected("error_rate")
+        if not secrets_are_traceable(world, spoken):
+            raise Rejected("secret_without_source")
+        task = _task(task_id, draft, spoken, world)
+        certificate = certify(task, world)
+        for name, passed in certificate.checks.items():
+            if not passed:
+                raise Rejected(f"certificate:{name}")
+        return Candidate(replace(task, certificate=certificate), _conversation(task, spoken))
+
+
+def _only(graph: Graph, server: str) -> Graph:
+    names = set(library.load(server).tools)
+    edges = tuple(e for e in graph.edges if e.source in names and e.target in names)
+    return replace(graph, tools=tuple(t for t in graph.tools if t in names), edges=edges)
+
+
+def _servers_of(draft: Draft, server: str, others: tuple[str, ...]) -> list[str]:
+    """The other servers whose tools the task shows, for distractors are callable, too."""
+    shown = {t.function.name for t in draft.tools}
+    return [n for n in sorted(others) if n != server and shown & set(library.load(n).tools)]
+
+
+def _task(task_id: str, draft: Draft, spoken: list[Spoken], world: World) -> Task:
+    """The ground truth keeps the calls that were executed, with what must come before each."""
+    effective = [
+        GroundCall(m.intent.id, m.intent.name, m.intent.arguments, (), m.intent.refs, m.result)
+        for turn in spoken
+        for m in turn.made
+        if m.outcome == "ok" and m.intent.id
+    ]
+    if not effective and draft.kind != "abstention":
+        raise Rejected("no_call_succeeded")
+    after = dict(zip([c.id for c in effective], dependencies(world, effective), strict=True))
+    truth = {c.id: replace(c, after=after[c.id]) for c in effective}
+    turns = tuple(
+        Turn(
+            t.user,
+            tuple(truth[m.intent.id] for m in t.made if m.intent.id in truth),
+            t.reply,
+            t.tools,
+        )
+        for t in spoken
+    )
+    task = Task(
+        id=task_id,
+        kind=draft.kind,
+        turns=turns,
+        servers=tuple(world.servers),
+        seed=world.seed,
+        reference_time=world.cast.start.isoformat(),
+        persona=draft.persona,
+        tools=draft.tools,
+        perturbations=draft.perturbations,
+        information=draft.information,
+        teacher="offline",
+    )
+    return replace(task, final_changes=replay(world, task.ground_truth).changes)
+
+
+def _conversation(task: Task, spoken: list[Spoken]) -> Trace:
+    """The teacher's whole run in trace format, refused calls included."""
+    calls = [
+        Call(m.intent.name, m.intent.arguments, i, m.step, m.outcome, m.result)
+        for i, turn in enumerate(spoken)
+        for m in turn.made
+    ]
+    messages: list[dict[str, Any]] = []
+    for turn in spoken:
+        messages.append({"role": "user", "content": turn.user})
+        for m in turn.made:
+            messages += _messages(m.intent.name, m.intent.arguments, m.result, len(messages))
+        messages.append({"role": "assistant", "content": turn.reply})
+    return Trace(
+        id=task.id,
+        task_id=task.id,
+        calls=tuple(calls),
+        policy="teacher:offline",
+        seed=task.seed,
+        messages=tuple(messages),
+        final_changes=task.final_changes,
+    )
+
+
+def _messages(name: str, arguments: Any, result: Any, number: int) -> list[dict[str, Any]]:
+    """A call and its result as two chat messages."""
+    text = msgspec.json.encode(arguments).decode()
+    call = {"id": f"call_{number}", "type": "function"}
+    function = {"name": name, "arguments": text}
+    said = {"role": "assistant", "content": "", "tool_calls": [{**call, "function": function}]}
+    heard = {"role": "tool", "tool_call_id": call["id"]}
+    return [said, {**heard, "content": msgspec.json.encode(result).decode()}]
+
+
+def summarize(out: Path) -> Summary:
+    """Counts of a finished or unfinished synthesis run."""
+    rejected = Counter(r.reason for r in read(out.with_name("rejections.jsonl"), Rejection))
+    kinds = Counter(t.kind for t in read(out, Task))
+    tasks = sum(kinds.values())
+    return Summary(tasks, tasks + sum(rejected.values()), dict(rejected), dict(kinds))
