@@ -7,14 +7,14 @@ end in one line and exit code 1, an interrupt in 130.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from provegym import __version__, terminal
-from provegym.errors import InputError, ProvegymError
+from provegym.errors import InputError, ProvegymError, UnknownName
 
 if TYPE_CHECKING:
     from provegym.scoring import ScoreSummary
@@ -50,6 +50,7 @@ Preset = Annotated[
     str, typer.Option(help="paper, strict, an ablation like -coverage, or paper,alpha=0.3.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Root of all randomness.")]
+Servers = Annotated[str, typer.Option(help="Names with commas between; all if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON for a program.")]
 
 
@@ -100,13 +101,13 @@ app.add_typer(servers_app, name="servers")
 @servers_app.command("list", epilog=_example("provegym servers list"))
 def servers_list(json: Json = False) -> None:
     """List the servers with their numbers of tools and of rows in a world."""
-    from provegym import servers, worlds
+    from provegym import servers
 
     rows = []
     for name in servers.SERVERS:
         server = servers.load(name)
         effects = [tool.effect for tool in server.tools.values()]
-        seeded = sum(len(table.rows) for table in worlds.world((name,), 0).templates.values())
+        seeded = sum(len(table.rows) for table in servers.world(0, (name,)).templates.values())
         rows.append(
             (
                 name,
@@ -131,7 +132,7 @@ def servers_show(
     json: Json = False,
 ) -> None:
     """Show a server's tools: what a model is told (whole with --json), and the tables behind."""
-    from provegym import servers, worlds
+    from provegym import servers
 
     server = servers.load(name)
     if json:
@@ -142,7 +143,7 @@ def servers_show(
         for tool in server.tools.values()
     ]
     terminal.table(("tool", "effect", "parameters", "description"), tools, server.title)
-    tables = worlds.world((name,), 0).templates.values()
+    tables = servers.world(0, (name,)).templates.values()
     terminal.table(("table", "rows"), [(table.name, len(table.rows)) for table in tables])
 
 
@@ -150,6 +151,110 @@ def _parameters(tool: Tool) -> Iterator[str]:
     """Names of a tool's parameters, optional ones in brackets."""
     for parameter in tool.parameters:
         yield parameter.name if parameter.name in tool.required else f"[{parameter.name}]"
+
+
+def _named(servers: str) -> tuple[str, ...]:
+    """Server names from an option. Raises `UnknownName`."""
+    from provegym import servers as library
+
+    names = tuple(name.strip() for name in servers.split(",")) if servers else (*library.SERVERS,)
+    for name in names:
+        library.load(name)
+    return names
+
+
+@app.command(epilog=_example("provegym graph --servers banking,shopping --out graph.json"))
+def graph(
+    out: Annotated[Path, typer.Option(help="Where the graph goes.")] = Path("graph.json"),
+    servers: Servers = "",
+    json: Json = False,
+) -> None:
+    """Find which tool feeds which: by types, and by running a call that fails without the other."""
+    from provegym import servers as library
+    from provegym.graph.store import cached
+
+    found = cached([library.load(name) for name in _named(servers)], out)
+    if json:
+        terminal.as_json(found)
+        return
+    terminal.table(("edges", "pairs"), found.pairs.items(), str(out))
+    terminal.line(f"{len(found.servers)} servers, {len(found.tools)} tools")
+
+
+@app.command(
+    epilog=_example(
+        "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
+        "provegym synth configs/paper.toml --limit 100 --out tasks.jsonl",
+    )
+)
+def synth(
+    out: Annotated[Path, typer.Option(help="Where the tasks go; other files go beside it.")],
+    config: Annotated[
+        Path | None, typer.Argument(help="A run's TOML; options given here win over it.")
+    ] = None,
+    teacher: Annotated[str, typer.Option(help="offline: plans over the graph.")] = "offline",
+    limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
+    servers: Servers = "",
+    json: Json = False,
+) -> None:
+    """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
+    from provegym import servers as library
+    from provegym.config import Synth, load
+    from provegym.graph.store import cached
+    from provegym.synth.pipeline import Plan, synthesize
+
+    if teacher != "offline":
+        raise UnknownName("teacher", teacher, ["offline"])
+    told = load(config) if config else None
+    settings = told.synth if told else Synth()
+    if limit:
+        settings = settings.model_copy(update={"limit": limit})
+    names = _named(servers or ",".join(told.run.servers if told else ()))
+    root = seed if seed is not None else (told.run.seed if told else 0)
+    edges = cached([library.load(name) for name in names], out.with_name("graph.json"))
+    with terminal.progress("synth") as advance:
+        summary = synthesize(Plan(root, names, names), settings, edges, out, advance)
+    if json:
+        terminal.as_json(summary)
+        return
+    terminal.table(("kind", "tasks"), summary.kinds.items(), str(out))
+    terminal.table(("rejected for", "candidates"), _most_first(summary.rejected))
+    terminal.line(f"{summary.tasks} certified tasks of {summary.candidates} candidates")
+
+
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+@app.command(epilog=_example("provegym certify tasks.jsonl"))
+def certify(
+    tasks: Annotated[Path, typer.Argument(help="Tasks to examine (JSON Lines).")],
+    json: Json = False,
+) -> None:
+    """Prove anew, on live sessions, that each task is sound; exits with 1 if one is not."""
+    from provegym import servers as library
+    from provegym.rollout.run import load_tasks
+    from provegym.synth.certify import certify as examine
+
+    loaded = load_tasks(tasks)
+    failed: dict[str, list[str]] = {}
+    with terminal.progress("certify") as advance:
+        for number, task in enumerate(loaded, start=1):
+            found = examine(task, library.world(task.seed, task.servers))
+            checks = {**found.checks, "same_digest": found.digest == task.certificate.digest}
+            if not all(checks.values()):
+                failed[task.id] = [name for name, passed in checks.items() if not passed]
+            advance(number, len(loaded))
+    if json:
+        terminal.as_json({"tasks": len(loaded), "failed": failed})
+    else:
+        if failed:
+            rows = [(name, ", ".join(checks)) for name, checks in failed.items()]
+            terminal.table(("task", "failed checks"), rows)
+        terminal.line(f"{len(loaded) - len(failed)} of {len(loaded)} tasks certified")
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command(
