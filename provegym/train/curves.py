@@ -1,0 +1,79 @@
+"""One row a training step: `curves.jsonl`, from which reports draw every curve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from provegym.train.episodes import Episode
+
+COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
+Row = dict[str, Any]
+
+
+def summary(episodes: Sequence[Episode], group_size: int) -> Row:
+    """Means over the step's scored episodes; shares are of episodes, or of groups for
+    `zero_variance` (groups whose rollouts all earned the same, which teach nothing).
+
+    `reward` is normalized to 1; `tokens` are the sampled ones of an episode.
+    """
+    scored = [e for e in episodes if not e.score.masked]
+    parts = {name: _mean(getattr(e.score, name) for e in scored) for name in COMPONENTS}
+    groups = [episodes[i : i + group_size] for i in range(0, len(episodes), group_size)]
+    flat = [len({e.score.normalized for e in g if not e.score.masked}) <= 1 for g in groups]
+    return {
+        "reward": _mean(e.score.normalized for e in scored),
+        "total": _mean(e.score.total for e in scored),
+        **parts,
+        "calls": _mean(len(e.trace.calls) for e in scored),
+        "abstention": _mean(not e.trace.calls for e in scored),
+        "zero_variance": _mean(flat),
+        "masked": len(episodes) - len(scored),
+        "tokens": _mean(sum(e.policy.transcript.completion_mask) for e in scored),
+        "overlong": _mean(e.trace.stop_reason == "max_tokens" for e in scored),
+        "tasks": [group[0].task.id for group in groups],
+    }
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [float(value) for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+class Curves:
+    """The file. A row is one line, written at once; a half line of a killed run is dropped."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+
+    def resume(self, step: int) -> None:
+        """Keep the rows up to `step`, the last one that a checkpoint holds."""
+        self.rows = [row for row in read(self.path) if row["step"] <= step]
+        text = "".join(json.dumps(row) + "\n" for row in self.rows)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(self.path.name + ".new")
+        beside.write_text(text, "utf-8")
+        beside.replace(self.path)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Append one step's row."""
+        self.rows.append(dict(row))
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in the steps so far, over all resumed runs."""
+        return sum(float(row["seconds"]) for row in self.rows)
+
+
+def read(path: Path) -> list[Row]:
+    """The whole rows of a curves file; none where there is no file."""
+    if not path.is_file():
+        return []
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
