@@ -1,0 +1,138 @@
+"""Measures of a policy on held-out tasks: success, over-calling, abstention, premature calls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from provegym.errors import InputError
+from provegym.evals.stats import Estimate, mean, paired_difference
+from provegym.records import read
+from provegym.rewards import PRESETS, score
+from provegym.types import Kind, Score, Task, Trace
+
+SPARE_CALLS = 1
+"""Calls beyond the ground truth that a successful episode may make."""
+
+
+class Measure(Struct, frozen=True):
+    """One episode, judged under `strict`. Values that the kind of task has no use for are None."""
+
+    trace_id: str
+    task_id: str
+    kind: Kind
+    server: str
+    """The server that the task is about."""
+    calls: int
+    success: bool
+    coverage: float | None
+    over_called: bool | None
+    """More calls than the ground truth has, on tasks with calls."""
+    abstained: bool | None
+    """No call, on tasks without."""
+    premature: bool | None
+    """A call in the first turn of a task that lacks information or a tool there."""
+    reward: float
+    """Normalized total, 0 to 1 (below 0 where calls are spammed)."""
+
+
+METRICS: dict[str, Callable[[Measure], float | bool | None]] = {
+    "success": lambda m: m.success,
+    "reward": lambda m: m.reward,
+    "coverage": lambda m: m.coverage,
+    "over_calling": lambda m: m.over_called,
+    "abstention": lambda m: m.abstained,
+    "premature_calls": lambda m: m.premature,
+    "calls": lambda m: m.calls,
+}
+
+
+class Report(Struct, frozen=True):
+    """Estimates by metric, over all tasks and by group ("server banking", "kind workflow")."""
+
+    policy: str
+    episodes: int
+    masked: int
+    overall: dict[str, Estimate]
+    groups: dict[str, dict[str, Estimate]]
+
+
+def measure(task: Task, trace: Trace) -> Measure | None:
+    """Judge one episode; None if it is masked."""
+    judged = score(task, trace, PRESETS["strict"])
+    if judged.masked or judged.normalized is None:
+        return None
+    truth = len(task.ground_truth)
+    made = len(trace.calls)
+    waiting = task.kind == "clarification"
+    return Measure(
+        trace_id=trace.id,
+        task_id=task.id,
+        kind=task.kind,
+        server=task.servers[0] if task.servers else "",
+        calls=made,
+        success=made == 0 if not truth else _solved(judged) and made <= truth + SPARE_CALLS,
+        coverage=judged.coverage if truth else None,
+        over_called=made > truth if truth else None,
+        abstained=made == 0 if not truth else None,
+        premature=any(c.turn == 0 for c in trace.calls) if waiting else None,
+        reward=judged.normalized,
+    )
+
+
+def _solved(judged: Score) -> bool:
+    return judged.coverage == 1 and judged.argument == 1 and judged.state == 1
+
+
+def measure_file(tasks: Path, traces: Path) -> tuple[list[Measure], int]:
+    """All unmasked episodes of a trace file, and how many are masked."""
+    known = {task.id: task for task in read(tasks, Task)}
+    measures: list[Measure] = []
+    masked = 0
+    for trace in read(traces, Trace):
+        if trace.task_id not in known:
+            raise InputError(f"{traces}: trace {trace.id!r} is of a task that {tasks} lacks")
+        found = measure(known[trace.task_id], trace)
+        if found is None:
+            masked += 1
+        else:
+            measures.append(found)
+    return measures, masked
+
+
+def report(policy: str, measures: list[Measure], masked: int, seed: int = 0) -> Report:
+    """Every metric with its interval, over all and by server and kind."""
+    groups: defaultdict[str, list[Measure]] = defaultdict(list)
+    for m in measures:
+        groups[f"server {m.server}"].append(m)
+        groups[f"kind {m.kind}"].append(m)
+    overall = _estimates(measures, seed)
+    by_group = {name: _estimates(groups[name], seed) for name in sorted(groups)}
+    return Report(policy, len(measures) + masked, masked, overall, by_group)
+
+
+def _estimates(measures: list[Measure], seed: int) -> dict[str, Estimate]:
+    found = {name: mean(by_task(measures, name), seed) for name in METRICS}
+    return {name: estimate for name, estimate in found.items() if estimate.n}
+
+
+def by_task(measures: Iterable[Measure], metric: str) -> Mapping[str, list[float]]:
+    """The metric's values of each task, tasks that it does not apply to left out."""
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for m in measures:
+        value = METRICS[metric](m)
+        if value is not None:
+            values[m.task_id].append(float(value))
+    return values
+
+
+def difference(before: list[Measure], after: list[Measure], seed: int = 0) -> dict[str, Estimate]:
+    """After minus before, paired by task, with the interval of the difference."""
+    gains = {
+        name: paired_difference(by_task(before, name), by_task(after, name), seed)
+        for name in METRICS
+    }
+    return {name: estimate for name, estimate in gains.items() if estimate.n}
