@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 
@@ -51,20 +52,25 @@ class Format:
 
     name: str
     hint: str
-    accepts: Callable[[str], bool]
+    accepts: Callable[[str], object]
+    """Truthy where the text is well written."""
 
 
-def _matches(pattern: str) -> Callable[[str], bool]:
-    return lambda text: re.fullmatch(pattern, text) is not None
+def _matches(pattern: str) -> Callable[[str], object]:
+    return re.compile(pattern, re.ASCII).fullmatch
 
 
-def _parses(parse: Callable[[str], Any], pattern: str) -> Callable[[str], bool]:
+def _parses(parse: Callable[[str], Any], pattern: str) -> Callable[[str], object]:
+    written = re.compile(pattern, re.ASCII).fullmatch
+
     def accepts(text: str) -> bool:
+        if not written(text):
+            return False
         try:
             parse(text)
         except ValueError:
             return False
-        return re.fullmatch(pattern, text) is not None
+        return True
 
     return accepts
 
@@ -82,7 +88,7 @@ INSTANT = Format(
 )
 CLOCK = Format("clock", 'Time of day, e.g. "14:30".', _matches(r"([01]\d|2[0-3]):[0-5]\d"))
 EMAIL = Format("email", "E-mail address.", _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"))
-TEXT = Format("text", "", lambda text: bool(text.strip()))
+TEXT = Format("text", "", str.strip)
 """Free words: must not be blank."""
 
 Money = Annotated[str, MONEY]
@@ -167,6 +173,7 @@ def _optional(annotation: Any) -> bool:
     return is_union and type(None) in get_args(annotation)
 
 
+@lru_cache(maxsize=4096)
 def fields_of(record: type) -> tuple[Field, ...]:
     """The fields of a Struct (or any annotated class), in order."""
     hints = get_type_hints(record, include_extras=True)

@@ -7,10 +7,12 @@ default`; no `anyOf`, `$ref` or `null`. An optional parameter is a plain type th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import NODEFAULT, Meta, Struct
 
 from provegym.world.fields import Field, fields_of
 
@@ -85,16 +87,74 @@ def argument_struct(
 
 
 def decoded_type(p: Field) -> Any:
-    """The msgspec type of a parameter, bounds included."""
+    """The msgspec type of a parameter, bounds included; null is nowhere accepted."""
     if p.choices:
         return Literal[p.choices]
     if p.item is not None:
         return list[decoded_type(p.item)]  # type: ignore[misc]
     if isinstance(p.type, type) and issubclass(p.type, Struct):
-        return p.type
-    if p.range:
-        return Annotated[p.type, Meta(ge=p.range.minimum, le=p.range.maximum)]
+        return _strict(p.type)
+    if p.type is int or p.range:
+        low, high = bounds(p)
+        return Annotated[p.type, Meta(ge=low, le=high)]
     return p.type
+
+
+@lru_cache(maxsize=1024)
+def _strict(record: type[Struct]) -> type[Struct]:
+    """A subclass that decodes exactly what the record's schema says."""
+    default = {f.name: (f.default, f.default_factory) for f in msgspec.structs.fields(record)}
+    fields: list[Any] = []
+    for f in fields_of(record):
+        value, factory = default[f.name]
+        keep = [] if (value, factory) == (NODEFAULT, NODEFAULT) else [_default(value, factory)]
+        fields.append((f.name, decoded_type(f), *keep))
+    return msgspec.defstruct(
+        record.__name__,
+        fields,
+        bases=(record,),
+        module=record.__module__,
+        forbid_unknown_fields=True,
+        frozen=True,
+        kw_only=True,
+    )
+
+
+def _default(value: Any, factory: Any) -> Any:
+    return msgspec.field(default_factory=factory) if value is NODEFAULT else value
+
+
+def bounds(p: Field) -> tuple[int | float | None, int | float | None]:
+    """Least and greatest value of a number; whole ones fit 64 bits whatever is declared."""
+    low, high = (p.range.minimum, p.range.maximum) if p.range else (None, None)
+    if p.type is int:
+        return (-(2**63) if low is None else low), (2**63 - 1 if high is None else high)
+    return low, high
+
+
+def format_check(f: Field) -> Callable[[Any], object] | None:
+    """A test of how all strings inside a decoded value are written; None if any text will do."""
+    if f.format:
+        return f.format.accepts
+    if f.item is not None:
+        inner = format_check(f.item)
+        return inner and (lambda values: all(map(inner, values)))
+    if isinstance(f.type, type) and issubclass(f.type, Struct):
+        return _record_check(f.type)
+    return None
+
+
+def _record_check(record: type[Struct]) -> Callable[[Any], object] | None:
+    defaults = {f.name: f.default for f in msgspec.structs.fields(record)}
+    checks = tuple(
+        (f.name, check, defaults[f.name]) for f in fields_of(record) if (check := format_check(f))
+    )
+
+    def accepts(value: Any) -> bool:
+        given = ((getattr(value, name), check, default) for name, check, default in checks)
+        return all(item == default or check(item) for item, check, default in given)
+
+    return accepts if checks else None
 
 
 def lint(schema: dict[str, Any], where: str = "") -> list[str]:

@@ -31,8 +31,9 @@ class State:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def _open_table(self, name: str) -> Table[Any]:
-        return self._session.open_table(f"{self.server}.{name}")
+    def table_of(self, ref: str) -> Table[Any]:
+        """The session's view of a table named as a `Ref` names it: "banking.accounts"."""
+        return self._session.open_table(ref)
 
     @property
     def now(self) -> datetime:

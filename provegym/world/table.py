@@ -7,18 +7,24 @@ the session created, replaced or deleted, so the overlay *is* the change set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from provegym.seeding import derive
 
-class Row(Struct, frozen=True):
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+class Row(Struct, frozen=True, gc=False):
     """A row of a table; `id` is its key.
 
     `label` says how a person names such a row, as a template over fields that tools show
-    ("the {nickname} account"); empty where people have no name for it.
+    ("the {nickname} account"); empty where people have no name for it. Rows hold no row that
+    holds them, so the cycle collector need not walk them.
     """
 
     label: ClassVar[str] = ""
@@ -27,10 +33,12 @@ class Row(Struct, frozen=True):
 
 
 R = TypeVar("R", bound=Row)
-S = TypeVar("S")
 
 Overlay = dict[str, Row | None]
 """Row by id; None is a deleted row."""
+
+Undo = list[tuple[dict[str, Any], str, Any]]
+"""What to put back: the dict, its key, the value before (or `_UNCHANGED`: no such key)."""
 
 _UNCHANGED: Any = object()
 
@@ -38,14 +46,19 @@ _UNCHANGED: Any = object()
 class Template(Generic[R]):
     """One table as the seed made it, with look-ups by field that are built once and shared."""
 
-    __slots__ = ("_indexes", "name", "prefix", "row", "rows")
+    __slots__ = ("_indexes", "_minted", "ids", "name", "prefix", "row", "rows", "seed")
 
-    def __init__(self, name: str, prefix: str, row: type[R], rows: Iterable[R]) -> None:
+    def __init__(
+        self, name: str, prefix: str, row: type[R], rows: Iterable[R], seed: int = 0
+    ) -> None:
         self.name = name
         self.prefix = prefix
         self.row = row
+        self.seed = seed
         self.rows: dict[str, R] = {row.id: row for row in rows}
+        self.ids: tuple[str, ...] = tuple(self.rows)
         self._indexes: dict[str, dict[Any, tuple[R, ...]]] = {}
+        self._minted: list[str] = []
 
     def index(self, field: str) -> dict[Any, tuple[R, ...]]:
         """Rows by the value of `field`, in insertion order."""
@@ -57,29 +70,39 @@ class Template(Generic[R]):
             index = self._indexes[field] = {key: tuple(rows) for key, rows in lists.items()}
         return index
 
+    def fresh_id(self, count: int) -> str:
+        """The id of the created row number `count`: the same in every session of this seed."""
+        minted = self._minted
+        while len(minted) <= count:
+            number = derive(self.seed, "id", self.name, len(minted))
+            letters = "".join(_LETTERS[(number >> 5 * i) & 31] for i in range(6))
+            minted.append(f"{self.prefix}_{letters}")
+        return minted[count]
+
 
 class Table(Generic[R]):
     """One session's view of a table. Writes go to the overlay and to the undo log."""
 
-    __slots__ = ("_base", "_mint", "_own", "_template", "_undo")
+    __slots__ = ("_base", "_minted", "_undo", "own", "template")
 
-    def __init__(
-        self,
-        template: Template[R],
-        own: Overlay,
-        undo: list[tuple[Overlay, str, Any]],
-        mint: Callable[[Template[Any]], str],
-    ) -> None:
-        self._template = template
-        self._base: dict[str, R] = template.rows
-        self._own: dict[str, R | None] = own  # type: ignore[assignment]
+    def __init__(self, template: Template[R], undo: Undo, minted: dict[str, int]) -> None:
+        self.template = template
+        self.own: dict[str, R | None] = {}
+        """Rows created, replaced or (None) deleted by this session."""
+        self._base = template.rows
         self._undo = undo
-        self._mint = mint
+        self._minted = minted
+
+    @property
+    def prefix(self) -> str:
+        """What ids of this table start with."""
+        return self.template.prefix
 
     def get(self, row_id: str) -> R | None:
         """The row of that id, or None."""
-        if self._own:
-            row = self._own.get(row_id, _UNCHANGED)
+        own = self.own
+        if own:
+            row = own.get(row_id, _UNCHANGED)
             if row is not _UNCHANGED:
                 return row
         return self._base.get(row_id)
@@ -95,12 +118,12 @@ class Table(Generic[R]):
 
     def __iter__(self) -> Iterator[R]:
         """All rows: the seed's in their order, then the session's own."""
-        if not self._own:
+        if not self.own:
             return iter(self._base.values())
         return self._merged()
 
     def _merged(self) -> Iterator[R]:
-        own = self._own
+        own = self.own
         for key, base in self._base.items():
             row = own.get(key, base)
             if row is not None:
@@ -110,13 +133,14 @@ class Table(Generic[R]):
                 yield row
 
     def __len__(self) -> int:
-        own = self._own
-        gone = sum(row is None and key in self._base for key, row in own.items())
-        new = sum(row is not None and key not in self._base for key, row in own.items())
-        return len(self._base) + new - gone
+        base = self._base
+        more = sum((row is not None) - (key in base) for key, row in self.own.items())
+        return len(base) + more
 
     def where(self, **equal: Any) -> list[R]:
-        """Rows whose fields equal the given values; the first one goes through an index."""
+        """Rows whose fields equal the given values, in the table's order but for rows that
+        came to match by a write: those stand last. The first field goes through an index.
+        """
         (field, value), *rest = equal.items()
         found = self._indexed(field, value)
         for name, wanted in rest:
@@ -124,48 +148,80 @@ class Table(Generic[R]):
         return found
 
     def _indexed(self, field: str, value: Any) -> list[R]:
-        base = self._template.index(field).get(value, ())
-        own = self._own
+        base = self.template.index(field).get(value, ())
+        own = self.own
         if not own:
             return list(base)
-        kept = [row for row in base if row.id not in own]
-        changed = (row for row in own.values() if row is not None)
-        return kept + [row for row in changed if getattr(row, field) == value]
+        now = [own.get(row.id, row) for row in base]
+        found = [row for row in now if row is not None and getattr(row, field) == value]
+        return found + [row for row in own.values() if row and self._joined(row, field, value)]
+
+    def _joined(self, row: R, field: str, value: Any) -> bool:
+        """Whether a written row has the value, and its seeded version had not."""
+        if getattr(row, field) != value:
+            return False
+        before = self._base.get(row.id)
+        return before is None or getattr(before, field) != value
+
+    def any_id(self, rnd: Random) -> str | None:
+        """The id of some row, None where there is none; rows written to are drawn more often."""
+        ids, own = self.template.ids, self.own
+        total = len(ids) + len(own)
+        for _ in range(8 if total else 0):
+            place = rnd.randrange(total)
+            row_id = ids[place] if place < len(ids) else list(own)[place - len(ids)]
+            if own.get(row_id, row_id) is not None:
+                return row_id
+        alive = [row.id for row in self]
+        return rnd.choice(alive) if alive else None
 
     def new_id(self) -> str:
         """A fresh id: the same one for the same seed and the same writes before it."""
-        return self._mint(self._template)
+        minted, name = self._minted, self.template.name
+        count = minted.get(name, 0)
+        self._undo.append((minted, name, count or _UNCHANGED))
+        new = self.template.fresh_id(count)
+        while new in self.own or new in self._base:
+            count += 1
+            new = self.template.fresh_id(count)
+        minted[name] = count + 1
+        return new
 
     def put(self, row: R) -> R:
         """Create or replace a row."""
-        own = self._own
-        self._undo.append((own, row.id, own.get(row.id, _UNCHANGED)))  # type: ignore[arg-type]
-        own[row.id] = row
+        own, key = self.own, row.id
+        self._undo.append((own, key, own.get(key, _UNCHANGED)))
+        own[key] = row
         return row
 
     def update(self, row: R, **fields: Any) -> R:
         """Replace some fields of a row."""
-        return self.put(replace(row, **fields))
+        row = replace(row, **fields)
+        own, key = self.own, row.id
+        self._undo.append((own, key, own.get(key, _UNCHANGED)))
+        own[key] = row
+        return row
 
     def delete(self, row_id: str) -> None:
-        """Remove a row; KeyError if there is none."""
+        """Remove a row; KeyError if there is none.
+
+        A created row leaves a None too: were its key dropped, undoing the deletion would put the
+        row in another place of the order.
+        """
         if row_id not in self:
             raise KeyError(row_id)
-        own = self._own
-        self._undo.append((own, row_id, own.get(row_id, _UNCHANGED)))  # type: ignore[arg-type]
-        if row_id in self._base:
-            own[row_id] = None
-        else:
-            del own[row_id]
+        own = self.own
+        self._undo.append((own, row_id, own.get(row_id, _UNCHANGED)))
+        own[row_id] = None
 
 
-def roll_back(undo: list[tuple[Overlay, str, Any]]) -> None:
+def roll_back(undo: Undo) -> None:
     """Undo the logged writes, latest first, and empty the log."""
-    for own, key, before in reversed(undo):
+    for changed, key, before in reversed(undo):
         if before is _UNCHANGED:
-            own.pop(key, None)
+            changed.pop(key, None)
         else:
-            own[key] = before
+            changed[key] = before
     undo.clear()
 
 
@@ -184,6 +240,6 @@ class table(Generic[R]):
         self.name = name
 
     def __get__(self, state: Any, owner: type | None = None) -> Table[R]:
-        view: Table[R] = state._open_table(self.name)
+        view: Table[R] = state.table_of(f"{state.server}.{self.name}")
         state.__dict__[self.name] = view
         return view

@@ -14,15 +14,17 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from random import Random
 from typing import Any, Literal, NoReturn, get_type_hints
 
 import msgspec
+from msgspec import NODEFAULT
 
 from provegym.types import Function
 from provegym.types import Tool as ToolSchema
 from provegym.world.fields import SENSITIVE, Field, take_apart
-from provegym.world.schema import argument_struct, parameters_schema
+from provegym.world.schema import argument_struct, format_check, parameters_schema
 
 Effect = Literal["read", "write"]
 Sampler = Callable[[Any, Random], dict[str, Any]]
@@ -61,8 +63,14 @@ class Tool:
     """Plausible arguments in this state; None leaves it to the types."""
     schema: ToolSchema
     decoder: msgspec.json.Decoder[Any]
-    checks: tuple[tuple[str, Callable[[str], bool], str], ...]
-    """(parameter, accepts, hint) of each formatted string."""
+    checks: tuple[tuple[int, Callable[[Any], object], Any], ...]
+    """(place among the decoder's fields, test, default) of each value that holds formatted text.
+    The default itself is always well written."""
+    defaults: dict[str, Any]
+    """Of the optional parameters."""
+
+    def __reduce__(self) -> tuple[Callable[[str, str], Tool], tuple[str, str]]:
+        return _find, (self.run.__module__, self.name)
 
     @property
     def sensitive(self) -> frozenset[str]:
@@ -106,6 +114,7 @@ def _build(
     if missing or not summary:
         raise TypeError(f"tool {name}: no description for {missing or 'the tool'}")
     schema = parameters_schema(parameters, defaults, described)
+    decoded = argument_struct(name, parameters, defaults)
     return Tool(
         name=name,
         description=summary,
@@ -118,9 +127,27 @@ def _build(
         refuses=refuses,
         sample=sample,
         schema=ToolSchema(Function(name, summary, schema)),
-        decoder=msgspec.json.Decoder(argument_struct(name, parameters, defaults)),
-        checks=tuple((p.name, p.format.accepts, p.format.hint) for p in parameters if p.format),
+        decoder=msgspec.json.Decoder(decoded),
+        checks=_checks(decoded, parameters, defaults),
+        defaults=defaults,
     )
+
+
+def _checks(
+    decoded: type[msgspec.Struct], parameters: tuple[Field, ...], defaults: dict[str, Any]
+) -> tuple[tuple[int, Callable[[Any], object], Any], ...]:
+    place = {name: i for i, name in enumerate(decoded.__struct_fields__)}
+    return tuple(
+        (place[p.name], check, defaults.get(p.name, NODEFAULT))
+        for p in parameters
+        if (check := format_check(p))
+    )
+
+
+def _find(module: str, name: str) -> Tool:
+    """The tool of that name as its module defines it: how a tool crosses processes."""
+    found: Tool = getattr(import_module(module), name)
+    return found
 
 
 def parse_docstring(text: str) -> tuple[str, dict[str, str]]:

@@ -7,19 +7,28 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct
 
 from provegym.types import Outcome
 from provegym.world.fields import Field, fields_of
+from provegym.world.schema import bounds
 from provegym.world.tool import Tool
 
 MAX_BYTES = 1 << 20
 """Longer argument texts are refused unread."""
+MAX_DEPTH = 100
+"""Deeper values are refused, so that no outcome depends on how deep the caller's stack is."""
 
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_SEEN = 80
+"""How many characters of a wrong value a message repeats."""
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Problem(Struct, frozen=True):
@@ -31,15 +40,69 @@ class Problem(Struct, frozen=True):
     details: dict[str, Any] = {}
 
 
+def understand(tool: Tool, arguments: object) -> Any:
+    """Decode what the compiled decoder refused (`1.0` for an integer), or the Problem with it."""
+    if not isinstance(arguments, str | bytes):
+        text = _plain(arguments)
+        if isinstance(text, Problem):
+            return text
+        arguments = text
+    if too_large(arguments):
+        size = f"arguments of over {MAX_BYTES} bytes; send less"
+        return Problem("tool_error", "too_large", size, {"maximum": MAX_BYTES})
+    given = parse(arguments)
+    if isinstance(given, Problem):
+        return given
+    decoded: Any = tool.decoder.type
+    return diagnose(tool, given) or msgspec.convert(whole_numbers(tool, given), decoded)
+
+
+def too_large(text: str | bytes) -> bool:
+    """Whether the text has more than MAX_BYTES bytes in UTF-8."""
+    if isinstance(text, bytes) or len(text) > MAX_BYTES:
+        return len(text) > MAX_BYTES
+    return len(text) > MAX_BYTES // 4 and len(text.encode(errors="replace")) > MAX_BYTES
+
+
+def _plain(arguments: object) -> bytes | Problem:
+    """A Python value as JSON would carry it."""
+    try:
+        if is_finite(arguments):
+            return _encode(arguments)
+        return _malformed("arguments hold NaN or infinity; JSON has neither")
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        return _malformed(f"arguments cannot be said in JSON: {error}")
+
+
 def parse(text: bytes | str) -> dict[str, Any] | Problem:
     """The JSON object in `text`, or why there is none."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        return Problem("malformed", "malformed", f"arguments are not JSON: {error}")
+        return _malformed(f"arguments are not JSON: {error}")
     if not isinstance(value, dict):
-        return Problem("malformed", "malformed", f"arguments must be an object, got {_kind(value)}")
+        return _malformed(f"arguments must be an object, got {_kind(value)}")
+    if _too_deep(value):
+        return _malformed(f"arguments are nested deeper than {MAX_DEPTH} levels")
     return value
+
+
+def _malformed(message: str) -> Problem:
+    return Problem("malformed", "malformed", message)
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [item for outer in level for item in _items(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _items(value: Any) -> Iterable[Any]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (item for item in inner if isinstance(item, dict | list))
 
 
 def diagnose(tool: Tool, arguments: dict[str, Any]) -> Problem | None:
@@ -47,9 +110,16 @@ def diagnose(tool: Tool, arguments: dict[str, Any]) -> Problem | None:
     shape = _object_shape(tool.parameters, tool.required, arguments, "")
     if shape:
         return Problem("invalid_arguments", "invalid_arguments", shape)
-    for p in tool.parameters:
-        if p.name in arguments:
-            problem = _value_problem(p, arguments[p.name], p.name)
+    return _first_problem(tool.parameters, tool.defaults, arguments, "")
+
+
+def _first_problem(
+    fields: tuple[Field, ...], defaults: dict[str, Any], value: dict[str, Any], at: str
+) -> Problem | None:
+    """The first wrong value of an object; a default is never wrong."""
+    for f in fields:
+        if f.name in value and value[f.name] != defaults.get(f.name, NODEFAULT):
+            problem = _value_problem(f, value[f.name], at + f.name)
             if problem:
                 return problem
     return None
@@ -64,7 +134,8 @@ def _object_shape(
         return f"missing {', '.join(at + name for name in missing)}"
     for name, item in value.items():
         if name not in known:
-            return f"unknown argument {at + name}; known: {', '.join(known) or 'none'}"
+            known_names = ", ".join(known) or "none"
+            return f"unknown argument {_short(at + name)}; known: {known_names}"
         wrong = _shape(known[name], item, at + name)
         if wrong:
             return wrong
@@ -109,22 +180,30 @@ def _value_problem(f: Field, value: Any, at: str) -> Problem | None:
         found = (_value_problem(f.item, item, f"{at}[{i}]") for i, item in enumerate(value))
         return next((p for p in found if p), None)
     if isinstance(f.type, type) and issubclass(f.type, Struct):
-        inner = ((g, value[g.name]) for g in fields_of(f.type) if g.name in value)
-        return next((p for g, v in inner if (p := _value_problem(g, v, f"{at}.{g.name}"))), None)
+        defaults = {g.name: g.default for g in msgspec.structs.fields(f.type)}
+        return _first_problem(fields_of(f.type), defaults, value, f"{at}.")
     if f.choices and value not in f.choices:
         valid = list(f.choices)
-        return _invalid(f"{at} must be one of {valid}, got {value!r}", at, valid=valid)
-    if f.range and not _inside(f, value):
-        low, high = f.range.minimum, f.range.maximum
-        return _invalid(f"{at} must lie in [{low}, {high}], got {value}", at, low=low, high=high)
+        return _invalid(f"{at} must be one of {valid}, got {_short(value)}", at, valid=valid)
+    if f.type in (int, float) and not _inside(f, value):
+        low, high = bounds(f)
+        message = f"{at} must lie in [{low}, {high}], got {_short(value)}"
+        return _invalid(message, at, low=low, high=high)
     if f.format and not f.format.accepts(value):
-        return _invalid(f"{at} is not well written: {value[:80]!r}. {f.format.hint}".strip(), at)
+        return _invalid(f"{at} is not well written: {_short(value)}. {f.format.hint}".strip(), at)
     return None
 
 
 def _inside(f: Field, value: float) -> bool:
-    low, high = (f.range.minimum, f.range.maximum) if f.range else (None, None)
+    low, high = bounds(f)
+    if f.type is float and abs(value) > sys.float_info.max:
+        return False
     return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _short(value: object) -> str:
+    """A wrong value as a message repeats it."""
+    return repr(value if not isinstance(value, str) else value[:_SEEN])[: _SEEN + 2]
 
 
 def _invalid(message: str, at: str, **details: Any) -> Problem:
@@ -153,4 +232,4 @@ def is_finite(value: Any) -> bool:
         return math.isfinite(value)
     if isinstance(value, dict):
         return all(map(is_finite, value.values()))
-    return all(map(is_finite, value)) if isinstance(value, list) else True
+    return all(map(is_finite, value)) if isinstance(value, list | tuple) else True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -20,10 +20,20 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 class Bound(NamedTuple):
-    """A tool and the server it belongs to."""
+    """A tool and the server it belongs to, with what each call needs taken out of both."""
 
     server: Server
     tool: Tool
+    place: str
+    """The server's name."""
+    decode: Callable[[str | bytes], Any]
+    checks: tuple[tuple[int, Callable[[Any], object], Any], ...]
+    run: Callable[..., Any]
+
+    @classmethod
+    def of(cls, server: Server, tool: Tool) -> Bound:
+        """A tool ready to be called."""
+        return cls(server, tool, server.name, tool.decoder.decode, tool.checks, tool.run)
 
 
 class World:
@@ -37,7 +47,7 @@ class World:
         self.tools: dict[str, Bound] = {}
         for server in self.servers.values():
             self.templates.update(templates(server, seed))
-            self.tools.update({n: Bound(server, t) for n, t in server.tools.items()})
+            self.tools.update({n: Bound.of(server, t) for n, t in server.tools.items()})
 
     def open(self) -> Session:
         """A fresh session at the world's start."""
@@ -60,7 +70,7 @@ def content_hash(server: Server, seed: int) -> str:
     return digest.hexdigest()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def templates(server: Server, seed: int) -> dict[str, Template[Any]]:
     """The seeded tables of one server, named `server.table`."""
     rows = server.seed(cast(seed), rng(seed, "seed", server.name))
@@ -68,6 +78,6 @@ def templates(server: Server, seed: int) -> dict[str, Template[Any]]:
     if set(rows) != set(declared):
         raise TypeError(f"{server.name}: seed makes {sorted(rows)}, state has {sorted(declared)}")
     return {
-        f"{server.name}.{name}": Template(f"{server.name}.{name}", t.prefix, t.row, rows[name])
+        (full := f"{server.name}.{name}"): Template(full, t.prefix, t.row, rows[name], seed)
         for name, t in declared.items()
     }
