@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from provegym.rewards.total import PRESETS, score
+from provegym.rewards import PRESETS, score
 from provegym.seeding import rng
 from provegym.synth.replay import Played, replay
 from provegym.types import Certificate, GroundCall, Task, Trace

@@ -102,9 +102,8 @@ class Drafter:
     # -- planning --------------------------------------------------------------------------
 
     def _information(self) -> Information:
-        shares = self.settings.information.model_dump()
-        picked: Information = self.rnd.choices(list(shares), list(shares.values()))[0]
-        return picked
+        shares: dict[Information, float] = self.settings.information.model_dump()  # type: ignore[assignment]
+        return self.rnd.choices(list(shares), list(shares.values()))[0]
 
     def _groups(self, count: int) -> list[list[Step]]:
         """Steps of one chain, or of more where it is too short, cut into `count` turns."""

@@ -97,7 +97,7 @@ def synthesize(
     config = config_hash({"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()})
     with ExitStack() as stack:
         files = [
-            stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed)))  # type: ignore[type-var]
+            stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed)))
             for path, kind, name in (
                 (out, Task, "tasks"),
                 (out.with_name("conversations.jsonl"), Trace, "conversations"),
@@ -313,6 +313,6 @@ def _messages(name: str, arguments: Any, result: Any, number: int) -> list[dict[
 def summarize(out: Path) -> Summary:
     """Counts of a finished or unfinished synthesis run."""
     rejected = Counter(r.reason for r in read(out.with_name("rejections.jsonl"), Rejection))
-    kinds = Counter(t.kind for t in read(out, Task))
+    kinds: Counter[str] = Counter(t.kind for t in read(out, Task))
     tasks = sum(kinds.values())
     return Summary(tasks, tasks + sum(rejected.values()), dict(rejected), dict(kinds))

@@ -19,11 +19,15 @@ OPENERS: dict[str, tuple[str, ...]] = {
 AGAIN = ("Thanks. ", "Great. ", "OK. ", "")
 
 
+QUESTIONS = frozenset(["which", "what", "where", "when", "who", "how", "is", "are", "do", "does"])
+
+
 def phrase(tool: Tool, said: Mapping[str, str], rnd: Random) -> str:
     """One of the tool's phrases with its slots filled; optional parts go where a slot is empty."""
     text = rnd.choice(tool.phrases)
     text = re.sub(r"\[([^\]]*)\]", lambda m: _kept(m[1], said), text)
-    return re.sub(r"\{(\w+)\}", lambda m: said[m[1]], text).strip().rstrip(".")
+    filled = re.sub(r"\{(\w+)\}", lambda m: said[m[1]], text)
+    return filled.replace('""', '"').strip().rstrip(".")
 
 
 def _kept(part: str, said: Mapping[str, str]) -> str:
@@ -62,13 +66,15 @@ def request(phrases: list[str], style: str, rnd: Random, *, again: bool) -> str:
         else f"then {_lower(p)}"
         for i, p in enumerate(rest)
     ]
-    end = "?" if opener.startswith("Could") else "."
+    asks = opener.startswith("Could") or (not rest and first.split()[0].lower() in QUESTIONS)
+    end = "?" if asks else "."
     return opener + ", ".join(wishes) + end
 
 
 def _lower(text: str) -> str:
-    """Lower the first letter unless the word is an acronym or a name in quotes."""
-    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+    """Lower the first letter unless the word is "I", an acronym or a name in quotes."""
+    keeps = text[1:2].isupper() or text.startswith(("I ", "I'"))
+    return text if keeps else text[:1].lower() + text[1:]
 
 
 def human(parameter: str) -> str:
