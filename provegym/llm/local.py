@@ -173,6 +173,8 @@ def hf_policy(
     same in every run; sampled ones are for the same episodes and `seed` (a resumed run has fewer
     episodes). Raises `InputError` for a folder without a loadable model or a chat template.
     """
+    if not Path(path).is_dir():
+        raise InputError(f"no checkpoint at {path!r}: hf: takes the folder of a saved model")
     import torch
 
     model, tokenizer = _load(path)
@@ -258,8 +260,6 @@ def _load(path: str) -> tuple[Any, Any]:
     """Model and tokenizer of a local folder."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if not Path(path).is_dir():
-        raise InputError(f"no checkpoint at {path!r}: hf: takes the folder of a saved model")
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype="auto")

@@ -149,8 +149,8 @@ def close_session(session: Session, trace_id: str) -> None:
 def record(call: ToolCall, turn: int, step: int, outcome: Outcome, result: Any) -> Call:
     """The record of a call; the raw text stands for arguments that are no JSON object."""
     arguments = None if outcome == "malformed" else json_object(call.arguments_text)
-    kept = storable(call.arguments_text) if arguments is None else arguments
-    return Call(storable(call.name), kept, turn, step, outcome, result)
+    kept = call.arguments_text if arguments is None else arguments
+    return Call(call.name, kept, turn, step, outcome, result)
 
 
 def lost(fault: Exception) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class _Episode:
         """Record the message and run its calls in order; whether there were any."""
         self._count(reply.usage)
         first = len(self.calls)
-        calls = [_identified(call, first + i) for i, call in enumerate(reply.calls)]
+        calls = [_clean(call, first + i) for i, call in enumerate(reply.calls)]
         self.messages.append(_assistant_message(reply, calls))
         step, self.steps = self.steps, self.steps + 1
         for call in calls:
@@ -219,7 +219,7 @@ class _Episode:
             {
                 "role": "tool",
                 "tool_call_id": call.id,
-                "name": storable(call.name),
+                "name": call.name,
                 "content": content,
             }
         )
@@ -230,8 +230,10 @@ class _Episode:
         self._tokens = usage.prompt_tokens + usage.completion_tokens
 
 
-def _identified(call: ToolCall, number: int) -> ToolCall:
-    return call if call.id else msgspec.structs.replace(call, id=f"call_{number}")
+def _clean(call: ToolCall, number: int) -> ToolCall:
+    """The call with an id, and in text that a file can hold, for a replay to find it again."""
+    written = storable(call.name), storable(call.arguments_text)
+    return ToolCall(storable(call.id) or f"call_{number}", *written)
 
 
 def _assistant_message(reply: Reply, calls: list[ToolCall]) -> dict[str, Any]:
@@ -246,7 +248,7 @@ def _assistant_message(reply: Reply, calls: list[ToolCall]) -> dict[str, Any]:
 
 
 def _wire(call: ToolCall) -> dict[str, Any]:
-    function = {"name": storable(call.name), "arguments": storable(call.arguments_text)}
+    function = {"name": call.name, "arguments": call.arguments_text}
     return {"id": call.id, "type": "function", "function": function}
 
 

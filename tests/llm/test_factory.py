@@ -1,0 +1,33 @@
+"""Policies by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from provegym.errors import InputError, UnknownName
+from provegym.llm.client import OpenAIPolicies
+from provegym.llm.factory import policy_factory
+from provegym.rollout.policies import POLICIES
+
+
+@pytest.mark.parametrize("name", ["oracle", "noop", "random"])
+def test_policies_without_a_model_go_by_their_names(name: str) -> None:
+    assert policy_factory(name) is POLICIES[name]
+
+
+@pytest.mark.parametrize("name", ["gpt", "openai:", "hf:", "hf", "", "http:x"])
+def test_any_other_name_is_refused_with_the_list(name: str) -> None:
+    with pytest.raises(UnknownName, match="openai:MODEL"):
+        policy_factory(name)
+
+
+def test_a_model_name_may_hold_colons_and_slashes(endpoint: Any) -> None:
+    factory = policy_factory("openai:org/model:7b", base_url=endpoint.url)
+    assert isinstance(factory, OpenAIPolicies)
+
+
+def test_a_checkpoint_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="no checkpoint at '/no/such/folder'"):
+        policy_factory("hf:/no/such/folder")
