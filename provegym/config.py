@@ -45,6 +45,8 @@ class Run(Section):
     out: str = ""
     """Folder of the run's files; empty means runs/NAME."""
     policy: Policy = "smollm2"
+    start: str = ""
+    """Folder of the policy to start from; empty makes one by `[sft]` on the run's own tasks."""
     servers: tuple[str, ...] = Field(min_length=1)
     heldout_server: str = ""
     """A server of `servers` that is evaluated on and never trained on; empty means none."""
@@ -121,12 +123,15 @@ class Synth(Section):
 
 
 class Sft(Section):
-    """Supervised fine-tuning on the same tasks, the comparison (ours but for `epochs`)."""
+    """Supervised fine-tuning on the ground truth (ours but for `epochs`)."""
 
     epochs: Positive = 3.0
     learning_rate: Positive = 2e-4
     batch_size: Count = 4
+    warmup: Natural = 10
     lora_rank: Count = 16
+    compare: bool = False
+    """Also fine-tune the starting policy on the tasks that GRPO trains on, and evaluate that."""
 
 
 class Grpo(Section):
@@ -137,15 +142,28 @@ class Grpo(Section):
     prompts_per_step: Count = 16
     learning_rate: Positive = 1e-6
     beta: Annotated[float, Field(ge=0)] = 0.01
+    temperature: Positive = 1.0
     max_completion_tokens: Count = 16_384
+    """Of all that follows the prompt in one episode, tool results included."""
+    max_reply_tokens: Count = 16_384
+    """Of one assistant message (ours)."""
+    max_result_tokens: Count = 16_384
+    """Of one tool result; the rest is cut off (ours)."""
+    max_steps: Count = 10
+    """Assistant messages in one user turn."""
+    train_layers: Natural = 0
+    """Let only the adapters of this many top layers learn; 0 means all (ours)."""
+    max_seconds: Annotated[float, Field(ge=0)] = 0.0
+    """End at the first step that passes it; 0 means never (ours)."""
     preset: str = "paper"
 
 
 class Eval(Section):
-    """Held-out evaluation: how many tasks, how often each, and scored how (ours)."""
+    """Held-out evaluation, greedy: how many tasks, how often each, and scored how (ours)."""
 
     tasks: Count = 200
     trials: Count = 1
+    concurrency: Count = 16
     preset: str = "strict"
 
 

@@ -20,7 +20,7 @@ CORE = {"types", "errors", "seeding", "records"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
     *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
-    *("runs", "terminal"),
+    *("learning", "runs", "terminal"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"errors"},
     "worlds": CORE | {"world", "servers"},
     "scoring": ANY,  # the orchestration over the parts
+    "learning": EPISODE | {"config", "train"},
     "runs": ANY,
     "terminal": set(),
     "cli": ANY,
@@ -56,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 LOCAL_MODEL = ("train/", "llm/local.py")
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "torch": LOCAL_MODEL,
+    "torch": (*LOCAL_MODEL, "learning.py"),
     "transformers": LOCAL_MODEL,
     "peft": LOCAL_MODEL,
     "gguf": LOCAL_MODEL,
@@ -82,6 +83,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "networkx": ("servers/", "graph/"),
     "pydantic": ("records.py", "config.py", "world/"),
     "numpy": ("train/", "evals/", "report/"),
+    "scipy": ("evals/",),
 }
 """Where a library may be used. The standard library and msgspec are free to all, others to none."""
 

@@ -1,0 +1,174 @@
+"""The training part of a run: from settings to policies on disk, and a policy to play with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from provegym import worlds
+from provegym.config import RunConfig
+from provegym.records import content_hash
+from provegym.rollout.loop import Limits as LoopLimits
+from provegym.rollout.reply import Policy
+from provegym.types import Task
+
+if TYPE_CHECKING:
+    from provegym.train.policy import Limits, LocalPolicies
+
+Show = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+
+
+def starting_policy(config: RunConfig, tasks: list[Task], show: Show) -> Path:
+    """The policy that training starts from; made by fine-tuning where the config names none."""
+    if config.run.start:
+        return Path(config.run.start)
+    return fine_tune(config, tasks, None, config.run.folder / "warm", show)
+
+
+def fine_tune(
+    config: RunConfig, tasks: list[Task], start: Path | None, out: Path, show: Show
+) -> Path:
+    """Teach the ground truth of `tasks` to the policy at `start`, or to a new one."""
+    from provegym.train import models, sft
+
+    if models.is_policy(out / "policy"):
+        return out / "policy"
+    _steady(config)
+    model, tokenizer = _trainable(config, tasks, start)
+    codec = _codec(config, tokenizer)
+    data = sft.examples(tasks, worlds.open_session, codec, token_limits(config))
+    settings = sft.SftConfig(
+        epochs=config.sft.epochs,
+        batch_size=config.sft.batch_size,
+        learning_rate=config.sft.learning_rate,
+        warmup=config.sft.warmup,
+        seed=config.run.seed,
+    )
+    steps = ceil(max(1, round(settings.epochs * len(data))) / settings.batch_size)
+    with show(f"fine-tune {out.name}") as advance:
+        return sft.train(
+            model, tokenizer, data, settings, out, lambda done, _: advance(done, steps)
+        )
+
+
+def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> Path:
+    """Train the policy at `start` by GRPO on `tasks`."""
+    from provegym.train import models, trl
+
+    out, wanted = config.run.folder / "grpo", config.grpo
+    if models.is_policy(out / "policy"):
+        return out / "policy"
+    _steady(config)
+    model, tokenizer = models.load(start, trainable=True)
+    settings = trl.GrpoConfig(
+        steps=wanted.steps,
+        prompts_per_step=wanted.prompts_per_step,
+        group_size=wanted.group_size,
+        learning_rate=wanted.learning_rate,
+        beta=wanted.beta,
+        temperature=wanted.temperature,
+        preset=wanted.preset,
+        seed=config.run.seed,
+        train_layers=wanted.train_layers,
+        max_response_tokens=wanted.max_result_tokens,
+        max_steps=wanted.max_steps,
+        limits=token_limits(config),
+        max_seconds=wanted.max_seconds,
+    )
+    with show("train") as advance:
+        return trl.train(
+            model,
+            tokenizer,
+            tasks,
+            settings,
+            out,
+            worlds.open_session,
+            lambda done, _: advance(done, wanted.steps),
+        )
+
+
+def rewards(folder: Path) -> list[float]:
+    """The normalized training reward of each GRPO step of the run in `folder`."""
+    from provegym.train import curves
+
+    rows = curves.read(folder / "grpo" / "curves.jsonl")
+    return [row["reward"] for row in rows if row["reward"] is not None]
+
+
+class Player:
+    """A policy factory that loads its weights when the first episode starts.
+
+    A file of traces that is complete needs none, and loading takes seconds.
+    """
+
+    def __init__(self, config: RunConfig, policy: Path) -> None:
+        self._config, self._path = config, policy
+        self._loaded: LocalPolicies | None = None
+
+    def __call__(self, task: Task, seed: int) -> Policy:
+        """The greedy policy of one episode."""
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded(task, seed)
+
+    def _load(self) -> LocalPolicies:
+        from provegym.train import models
+        from provegym.train.policy import LocalPolicies
+
+        _steady(self._config)
+        model, tokenizer = models.load(self._path)
+        codec = _codec(self._config, tokenizer)
+        return LocalPolicies(model, codec, temperature=0.0, limits=token_limits(self._config))
+
+
+def token_limits(config: RunConfig) -> Limits:
+    """How many tokens an episode may have."""
+    from provegym.train.policy import Limits
+
+    return Limits(
+        prompt=config.synth.max_prompt_tokens,
+        completion=config.grpo.max_completion_tokens,
+        reply=config.grpo.max_reply_tokens,
+    )
+
+
+def loop_limits(config: RunConfig) -> LoopLimits:
+    """How many messages an episode may have."""
+    return LoopLimits(max_steps=config.grpo.max_steps)
+
+
+def weights_hash(policy: Path) -> str:
+    """SHA-256, in hex, over the files of a policy folder."""
+    files = sorted(path for path in policy.iterdir() if path.is_file())
+    text = "\n".join(f"{path.name} {content_hash(path)}" for path in files)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _trainable(config: RunConfig, tasks: list[Task], start: Path | None) -> tuple[Any, Any]:
+    from provegym.train import models, sft, smollm2, tiny
+
+    if start is not None:
+        return models.load(start, trainable=True)
+    if config.run.policy == "tiny":
+        tokenizer = tiny.tokenizer(sft.texts(tasks, worlds.open_session))
+        return tiny.model(tokenizer, config.run.seed), tokenizer
+    base, tokenizer = smollm2.load()
+    return models.with_lora(base, config.sft.lora_rank, config.run.seed), tokenizer
+
+
+def _codec(config: RunConfig, tokenizer: Any) -> Any:
+    from provegym.train.transcript import Codec
+
+    return Codec(tokenizer, config.grpo.max_result_tokens)
+
+
+def _steady(config: RunConfig) -> None:
+    """One thread for `tiny`: it is faster so, and gives the same bits on every run."""
+    import torch
+
+    if config.run.policy == "tiny":
+        torch.set_num_threads(1)

@@ -1,0 +1,216 @@
+"""`provegym run`: all stages of one config, each taken up where an earlier run stopped.
+
+    graph.json                      which tool feeds which
+    train/tasks.jsonl               certified tasks of the servers that are trained on
+    heldout/tasks.jsonl             on worlds never trained on, the held-out server included
+    warm/policy                     the starting policy, where the config names none
+    grpo/policy, grpo/curves.jsonl  the trained policy and a row a step
+    sft/policy                      the comparison, if asked for
+    eval/NAME.traces.jsonl          the held-out tasks as `before`, `after` and `sft` played them
+    eval/NAME.scores.jsonl          and their scores
+
+A stage whose files are complete is not run again, so a finished run costs nothing to repeat.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from msgspec import Struct
+
+from provegym import learning, records, servers, worlds
+from provegym.config import RunConfig, Synth
+from provegym.errors import ManifestMismatch
+from provegym.evals.heldout import Measure, Report, difference, measure_file, report
+from provegym.evals.stats import Estimate
+from provegym.graph.edges import Graph
+from provegym.graph.store import cached
+from provegym.rewards.presets import preset
+from provegym.rollout.run import rollout_file
+from provegym.scoring import ScoreSummary, score_files
+from provegym.synth import pipeline
+from provegym.types import Task
+
+Advance = Callable[[int, int], None]
+Show = Callable[[str], AbstractContextManager[Advance]]
+"""Opens a progress display under a label."""
+
+ENDS = 0.2
+"""Share of the steps at either end that the training reward is compared over."""
+
+
+class Synthesized(Struct, frozen=True):
+    """A file of certified tasks and what became of the candidates."""
+
+    path: Path
+    summary: pipeline.Summary
+
+    def tasks(self) -> list[Task]:
+        """The tasks, read anew."""
+        return list(records.read(self.path, Task))
+
+
+class Measured(Struct, frozen=True):
+    """How a policy did on the held-out tasks."""
+
+    traces: Path
+    scores: ScoreSummary
+    report: Report
+    episodes: list[Measure]
+
+
+class RunSummary(Struct, frozen=True):
+    """What a run ended with.
+
+    `reward` is the normalized training reward, a mean over the first and the last fifth of the
+    `steps`. `gain` is after minus before on the held-out tasks, by metric, and `compared` the
+    policy fine-tuned on the same tasks, if asked for. `peak_memory` is in bytes, of this process.
+    """
+
+    folder: Path
+    train: pipeline.Summary
+    heldout: pipeline.Summary
+    steps: int
+    reward: tuple[float | None, float | None]
+    before: Measured
+    after: Measured
+    gain: dict[str, Estimate]
+    compared: Measured | None
+    peak_memory: int
+
+
+def run(config: RunConfig, show: Show) -> RunSummary:
+    """Run every stage of `config` into its folder.
+
+    Raises `UnknownName` for a server or preset, `ManifestMismatch` where the folder holds a run
+    of other settings, and what the stages raise.
+    """
+    check_names(config)
+    claim(config)
+    train, heldout = synthesize(config, show)
+    tasks, folder = train.tasks(), config.run.folder
+    start = learning.starting_policy(config, tasks, show)
+    before = evaluate(config, heldout.path, start, "before", show)
+    trained = learning.optimize(config, tasks, start, show)
+    after = evaluate(config, heldout.path, trained, "after", show)
+    compared = None
+    if config.sft.compare:
+        tuned = learning.fine_tune(config, tasks, start, folder / "sft", show)
+        compared = evaluate(config, heldout.path, tuned, "sft", show)
+    rewards = learning.rewards(folder)
+    return RunSummary(
+        folder=folder,
+        train=train.summary,
+        heldout=heldout.summary,
+        steps=len(rewards),
+        reward=ends(rewards),
+        before=before,
+        after=after,
+        gain=difference(before.episodes, after.episodes, config.run.seed),
+        compared=compared,
+        peak_memory=peak_memory(),
+    )
+
+
+def check_names(config: RunConfig) -> None:
+    """Look every name up before hours are spent. Raises `UnknownName`."""
+    for name in config.run.servers:
+        servers.load(name)
+    preset(config.grpo.preset)
+    preset(config.eval.preset)
+
+
+def claim(config: RunConfig) -> None:
+    """Make the run's folder and note its settings there, or see that they are the same."""
+    path = config.run.folder / "run.json"
+    wanted = config.model_dump(mode="json")
+    if not path.exists():
+        records.write_atomic(path, [json.dumps(wanted, indent=2).encode()])
+        return
+    for key, old, new in _differences(json.loads(path.read_text("utf-8")), wanted):
+        raise ManifestMismatch(
+            f"{config.run.folder} holds a run with {key} {old!r}, but {new!r} is asked for now; "
+            "delete it or choose another run.out"
+        )
+
+
+def _differences(found: Any, wanted: Any, key: str = "") -> list[tuple[str, Any, Any]]:
+    """Paths at which two settings differ, with both values."""
+    if not (isinstance(found, dict) and isinstance(wanted, dict)):
+        return [(key, found, wanted)] if found != wanted else []
+    return [
+        difference
+        for name in {**found, **wanted}
+        for difference in _differences(
+            found.get(name), wanted.get(name), f"{key}.{name}".lstrip(".")
+        )
+    ]
+
+
+def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]:
+    """The tasks to train on and those to evaluate on, whose worlds have other seeds."""
+    folder, everywhere = config.run.folder, config.run.servers
+    trained = tuple(name for name in everywhere if name != config.run.heldout_server)
+    graph = cached([servers.load(name) for name in everywhere], folder / "graph.json")
+    unseen = config.synth.model_copy(update={"limit": config.eval.tasks})
+    first = pipeline.Plan(config.run.seed, trained, trained)
+    second = pipeline.Plan(config.run.seed, everywhere, everywhere, config.synth.world_seeds)
+    return (
+        _synthesized(first, config.synth, graph, folder / "train", show),
+        _synthesized(second, unseen, graph, folder / "heldout", show),
+    )
+
+
+def _synthesized(
+    plan: pipeline.Plan, settings: Synth, graph: Graph, folder: Path, show: Show
+) -> Synthesized:
+    path = folder / "tasks.jsonl"
+    with show(f"{folder.name} tasks") as advance:
+        return Synthesized(path, pipeline.synthesize(plan, settings, graph, path, advance))
+
+
+def evaluate(config: RunConfig, tasks: Path, policy: Path, name: str, show: Show) -> Measured:
+    """Let a policy play the held-out tasks, greedily, and score and measure what it did."""
+    traces = config.run.folder / "eval" / f"{name}.traces.jsonl"
+    with show(f"evaluate {name}") as advance:
+        rollout_file(
+            tasks,
+            name,
+            traces,
+            open_session=worlds.open_session,
+            make_policy=learning.Player(config, policy),
+            concurrency=config.eval.concurrency,
+            trials=config.eval.trials,
+            seed=config.run.seed,
+            limits=learning.loop_limits(config),
+            settings={"weights": learning.weights_hash(policy)},
+            world=worlds.content(records.read(tasks, Task)),
+            progress=advance,
+        )
+    scores = score_files(
+        tasks, traces, config.eval.preset, traces.with_name(f"{name}.scores.jsonl")
+    )
+    episodes, masked = measure_file(tasks, traces)
+    found = report(name, episodes, masked, config.run.seed)
+    return Measured(traces, scores, found, episodes)
+
+
+def ends(values: list[float]) -> tuple[float | None, float | None]:
+    """Means of the first and the last fifth of a curve; None where it is empty."""
+    if not values:
+        return None, None
+    count = max(1, round(len(values) * ENDS))
+    return fmean(values[:count]), fmean(values[-count:])
+
+
+def peak_memory() -> int:
+    """The most memory that this process held so far, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024  # elsewhere in KiB
