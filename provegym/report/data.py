@@ -1,0 +1,125 @@
+"""What a run's folder holds, read for its report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from provegym.errors import InputError
+from provegym.evals.heldout import Measure, difference, measure, report
+from provegym.evals.stats import Estimate
+from provegym.records import read, read_manifest
+from provegym.types import Task, Trace
+
+
+class Yield(Struct, frozen=True):
+    """How synthesis went: certified tasks by kind, candidates lost by reason."""
+
+    kinds: dict[str, int]
+    rejected: dict[str, int]
+    servers: dict[str, int]
+
+
+class Policy(Struct, frozen=True):
+    """One policy's held-out episodes, judged."""
+
+    name: str
+    estimates: dict[str, Estimate]
+    groups: dict[str, dict[str, Estimate]]
+    measures: list[Measure]
+    masked: int
+    traces: dict[str, Trace]
+
+
+class Run(Struct, frozen=True):
+    """Everything the page shows."""
+
+    name: str
+    settings: dict[str, Any]
+    train: Yield
+    heldout: Yield
+    curves: list[dict[str, Any]]
+    policies: dict[str, Policy]
+    gain: dict[str, Estimate]
+    tasks: dict[str, Task]
+    costs: dict[str, dict[str, float]]
+
+
+class _Rejected(Struct, frozen=True):
+    id: str
+    reason: str
+
+
+def load(folder: Path) -> Run:
+    """Read a run's folder. InputError if it holds no run, or one without held-out episodes."""
+    settings = _settings(folder)
+    tasks = {t.id: t for t in read(folder / "heldout" / "tasks.jsonl", Task)}
+    policies = {
+        name: _policy(name, path, tasks)
+        for name in ("before", "after", "sft")
+        if (path := folder / "eval" / f"{name}.traces.jsonl").exists()
+    }
+    if not {"before", "after"} <= set(policies):
+        raise InputError(f"{folder} has no held-out episodes yet; let `provegym run` finish first")
+    return Run(
+        name=settings["run"]["name"],
+        settings=settings,
+        train=_yield(folder / "train"),
+        heldout=_yield(folder / "heldout"),
+        curves=_curves(folder / "grpo" / "curves.jsonl"),
+        policies=policies,
+        gain=difference(policies["before"].measures, policies["after"].measures),
+        tasks=tasks,
+        costs=_costs(folder),
+    )
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / "run.json"
+    if not path.exists():
+        raise InputError(f"{folder} is not the folder of a run (no run.json)")
+    settings: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return settings
+
+
+def _policy(name: str, path: Path, tasks: dict[str, Task]) -> Policy:
+    traces = [t for t in read(path, Trace) if t.task_id in tasks]
+    judged = [measure(tasks[t.task_id], t) for t in traces]
+    known = [m for m in judged if m is not None]
+    masked = len(judged) - len(known)
+    found = report(name, known, masked)
+    first: dict[str, Trace] = {}
+    for trace in traces:
+        first.setdefault(trace.task_id, trace)
+    return Policy(name, found.overall, found.groups, known, masked, first)
+
+
+def _yield(folder: Path) -> Yield:
+    kinds: Counter[str] = Counter()
+    servers: Counter[str] = Counter()
+    for task in read(folder / "tasks.jsonl", Task):
+        kinds[task.kind] += 1
+        servers[task.servers[0]] += 1
+    rejected = Counter(r.reason for r in read(folder / "rejections.jsonl", _Rejected))
+    return Yield(dict(kinds), dict(rejected), dict(servers))
+
+
+def _curves(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def _costs(folder: Path) -> dict[str, dict[str, float]]:
+    """What each file's manifest says its making took."""
+    found = {}
+    for path in sorted(folder.rglob("*.jsonl")):
+        manifest = read_manifest(path)
+        if manifest is not None and manifest.cost:
+            found[str(path.relative_to(folder))] = dict(manifest.cost)
+    return found
