@@ -47,6 +47,7 @@ from provegym.world.cast import Cast
 from provegym.world.server import Seeds
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+PAIRS = [a + b for a in LETTERS for b in LETTERS]
 HISTORY: tuple[tuple[OrderStatus, int, int], ...] = (
     *(("processing", 1, 1), ("processing", 2, 2), ("shipped", 3, 3), ("shipped", 4, 6)),
     *(("delivered", 7, 9), ("delivered", 10, 12), ("delivered", 13, 16), ("delivered", 17, 24)),
@@ -112,7 +113,7 @@ class _Maker:
         """A fresh id."""
         while True:
             bits = self.rnd.getrandbits(30)
-            new = f"{prefix}_" + "".join([LETTERS[(bits >> 5 * i) & 31] for i in range(6)])
+            new = f"{prefix}_{PAIRS[bits >> 20]}{PAIRS[(bits >> 10) & 1023]}{PAIRS[bits & 1023]}"
             if new not in self.taken:
                 self.taken.add(new)
                 return new
@@ -145,8 +146,9 @@ class _Maker:
         most = rnd.choice((2, 3)) if rnd.random() < 0.15 else 10
         text = f"{kind.noun} with {feature}."
         gone = rnd.random() < 0.06
+        words = f"{title} {text} {category.name}".lower()
         self.products[new] = Product(
-            new, category.id, title, text, base, most, kind.bulky, gone, 0, 0
+            new, category.id, title, text, words, base, most, kind.bulky, gone, 0, 0
         )
 
     def stock(self) -> Iterator[Stock]:

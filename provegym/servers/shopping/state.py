@@ -51,7 +51,8 @@ class Category(Row, frozen=True):
 class Product(Row, frozen=True):
     """Something for sale; `price` is its cheapest variant's, `most` the units a customer may buy.
 
-    A bulky product cannot go by express. A discontinued one is no longer sold.
+    A bulky product cannot go by express. A discontinued one is no longer sold. `words` is what
+    a search looks at, in lower case.
     """
 
     label: ClassVar[str] = "the {title}"
@@ -60,6 +61,7 @@ class Product(Row, frozen=True):
     category_id: CategoryId
     title: str
     description: str
+    words: str
     price: int
     most: int
     bulky: bool

@@ -315,11 +315,10 @@ def list_coupons(
         limit: Coupons per page.
         cursor: next_cursor of the page before.
     """
-    views = [_coupon_view(shop, coupon) for coupon in shop.coupons]
-    found = [v for v in views if status in (None, v.status)]
-    found.sort(key=lambda v: (v.expires_on, v.code))
+    found = [c for c in shop.coupons if status in (None, _status(shop, c))]
+    found.sort(key=lambda c: (c.expires_on, c.id))
     rows, total, after = page(found, limit, cursor)
-    return CouponPage(rows, total, after)
+    return CouponPage([_coupon_view(shop, c) for c in rows], total, after)
 
 
 def _coupon_receipt(shop: Shop, coupon: Coupon | None) -> CouponReceipt:

@@ -212,7 +212,7 @@ def search_products(
         for p in _sold_in(shop, category)
         if (top is None or p.price <= top)
         and (min_rating is None or rating(p) >= min_rating)
-        and _matches(shop, p, words)
+        and all(word in p.words for word in words)
     ]
     found.sort(key=lambda p: _rank(p, words, sort))
     rows, total, after = page(found, limit, cursor)
@@ -224,11 +224,6 @@ def _sold_in(shop: Shop, category: str | None) -> list[Product]:
         return shop.products.where(discontinued=False)
     home = shop.categories.where(name=category)[0]
     return shop.products.where(category_id=home.id, discontinued=False)
-
-
-def _matches(shop: Shop, p: Product, words: list[str]) -> bool:
-    text = f"{p.title} {p.description} {shop.categories[p.category_id].name}".lower()
-    return all(word in text for word in words)
 
 
 def _rank(p: Product, words: list[str], sort: str) -> tuple[float, str]:
@@ -247,6 +242,7 @@ def _rank(p: Product, words: list[str], sort: str) -> tuple[float, str]:
         "Which versions of {product_id} are there and what do they cost",
         "Get the details of {product_id}",
     ),
+    refuses=("not_found",),
 )
 def get_product(shop: Shop, product_id: ProductId) -> ProductView:
     """Show a product with its variants, their prices and the units available.
@@ -287,6 +283,7 @@ def _reviews_sample(shop: Shop, rnd: Random) -> dict[str, Any]:
         "What do buyers say about {product_id}[ in their {stars}-star reviews]",
         "Read me the[ {stars}-star] customer reviews of {product_id}",
     ),
+    refuses=("not_found",),
     sample=_reviews_sample,
 )
 def list_product_reviews(

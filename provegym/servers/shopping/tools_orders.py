@@ -320,6 +320,7 @@ def _order_summary(shop: Shop, order: Order, words: Sequence[str]) -> OrderSumma
         "What is in {order_id} and when does it arrive",
         "Open {order_id}",
     ),
+    refuses=("not_found",),
 )
 def get_order(shop: Shop, order_id: OrderId) -> OrderView:
     """Show an order with its lines, costs and delivery.
