@@ -27,6 +27,9 @@ FAILURES_KEPT = 0.15
 ADJACENT = 0.85
 """How often an id comes from the latest result that has one."""
 
+SHOWN = 0.6
+"""How often a value that people say is taken from the latest results, so that calls connect."""
+
 
 class Step(Struct, frozen=True):
     """One call of the plan. `said` has the words for each argument that the user must give."""
@@ -151,6 +154,8 @@ class Planner:
     ) -> bool:
         entity = p.ref or (p.item.ref if p.item else None)
         if entity is None or self._by_value(entity):
+            if entity and p.ref:
+                wanted = self._shown_value(entity, wanted)
             if wanted is None:
                 return False
             choice.arguments[p.name] = wanted
@@ -170,6 +175,12 @@ class Planner:
         for i, h in enumerate(chosen):
             choice.refs[f"/{p.name}/{i}" if many else f"/{p.name}"] = Ref(h.call, h.path)
         choice.said[p.name] = " and ".join(self._named(h) for h in chosen)
+
+    def _shown_value(self, entity: str, wanted: Any) -> Any:
+        """A value that people say (a path, a code): often one that the last results showed."""
+        last = {s.id for s in self.steps[-2:]}
+        shown = [h.value for h in self.seen if h.entity == entity and h.call in last]
+        return self.rnd.choice(shown) if shown and self.rnd.random() < SHOWN else wanted
 
     def _by_value(self, entity: str) -> bool:
         return not self.session.world.templates[entity].row.label

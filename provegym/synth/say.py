@@ -56,8 +56,10 @@ def value(tool: Tool, name: str, given: Any) -> str:
 
 def request(phrases: list[str], style: str, rnd: Random, *, again: bool) -> str:
     """One user turn of several wishes in order."""
-    opener = rnd.choice(AGAIN) if again else rnd.choice(OPENERS[style])
     first, *rest = phrases
+    question = first.split()[0].lower() in QUESTIONS
+    openers = [o for o in OPENERS[style] if not (question and "lease" in o)] or [""]
+    opener = rnd.choice(AGAIN) if again else rnd.choice(openers)
     inside = not opener or opener.endswith((". ", "! ", ": "))
     wishes = [first if inside else _lower(first)]
     wishes += [
@@ -66,7 +68,7 @@ def request(phrases: list[str], style: str, rnd: Random, *, again: bool) -> str:
         else f"then {_lower(p)}"
         for i, p in enumerate(rest)
     ]
-    asks = opener.startswith("Could") or (not rest and first.split()[0].lower() in QUESTIONS)
+    asks = opener.startswith("Could") or (question and not rest)
     end = "?" if asks else "."
     return opener + ", ".join(wishes) + end
 
