@@ -79,7 +79,7 @@ def positive(amount: str) -> int:
 
 def available(bank: Bank, account: Account) -> int:
     """What can be taken out: balance and overdraft, nothing while closed or locked."""
-    if account.status == "closed" or is_locked(account, bank.today):
+    if account.status == "closed" or is_locked(bank, account):
         return 0
     return account.balance + account.overdraft_limit
 
@@ -97,7 +97,7 @@ def usable(bank: Bank, account_id: str) -> Account:
     account = my_account(bank, account_id)
     if account.status == "closed":
         refuse("account_closed", f"the {account.nickname} account is closed")
-    if is_locked(account, bank.today):
+    if is_locked(bank, account):
         text = f"the {account.nickname} account is fixed until {account.matures_on}"
         refuse("account_locked", text, matures_on=account.matures_on)
     return account

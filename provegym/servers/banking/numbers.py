@@ -51,7 +51,7 @@ def own_iban(rnd: Random) -> str:
 
 def other_iban(rnd: Random) -> str:
     """A fresh IBAN at some other bank in the United Kingdom or Germany."""
-    if rnd.random() < 0.5:
+    if rnd.random() < 0.8:
         bank = rnd.choice(_OTHER_BANKS)
         return make_iban("GB", f"{bank}{rnd.randrange(10**6):06d}{rnd.randrange(10**8):08d}")
     return make_iban("DE", f"{rnd.randrange(10**7, 9 * 10**7)}{rnd.randrange(10**10):010d}")

@@ -117,7 +117,7 @@ def transfer(bank: Bank, rnd: Random) -> Arguments:
     targets = [
         a
         for a in bank.my_accounts()
-        if a.id != source.id and a.status == "open" and not is_locked(a, bank.today)
+        if a.id != source.id and a.status == "open" and not is_locked(bank, a)
     ]
     return {
         "from_account_id": source.id,

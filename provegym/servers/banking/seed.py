@@ -24,7 +24,9 @@ from provegym.world.cast import Cast
 from provegym.world.server import Seeds
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_SHIFTS = range(0, 30, 5)
 NEIGHBOURS = 22
+CLOSED_NEIGHBOURS = 2
 HISTORY_DAYS = 150
 
 CHECKING = ("Bills", "Joint", "Freelance", "Household", "Travel Money", "Side Business")
@@ -88,7 +90,8 @@ class Book:
     def id(self, prefix: str) -> str:
         """A fresh id."""
         while True:
-            new = f"{prefix}_{''.join(self.rnd.choices(LETTERS, k=6))}"
+            n = self.rnd.getrandbits(30)
+            new = f"{prefix}_{''.join([LETTERS[n >> shift & 31] for shift in _SHIFTS])}"
             if new not in self._used:
                 self._used.add(new)
                 return new
@@ -194,18 +197,17 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
 
 
 def _neighbours(book: Book) -> list[Account]:
-    """One account for each other customer; the last customer's is closed."""
+    """One account for each other customer; the last ones are closed."""
     found = []
     for customer in book.customers[2:]:
         account = book.account(customer.id, "Current", "checking", daily_limit=1_000_00)
         book.opening(account, book.rnd.randrange(200, 9000) * 100)
         found.append(account)
-    last = found[-1]
     text = "Closing balance"
-    when = book.days_ago(40)
-    amount = book.sums[last.id]
-    book.post(last.id, book.clearing, amount, (text, text), "payment", "other", when)
-    book.accounts[last.id] = replace(last, status="closed")
+    for account in found[-CLOSED_NEIGHBOURS:]:
+        when, amount = book.days_ago(40), book.sums[account.id]
+        book.post(account.id, book.clearing, amount, (text, text), "payment", "other", when)
+        book.accounts[account.id] = replace(account, status="closed")
     return found
 
 
@@ -269,7 +271,7 @@ def _payees(book: Book, neighbours: list[Account]) -> None:
     """People here and elsewhere, companies and billers; one is blocked, one brand new."""
     rnd = book.rnd
     names = {c.id: c.name for c in book.customers}
-    inside = [*rnd.sample(neighbours[:-1], 5), neighbours[-1]]
+    inside = [*rnd.sample(neighbours[:-CLOSED_NEIGHBOURS], 5), neighbours[-1]]
     known = [(names[a.customer_id], a.iban) for a in inside]
     outside = [p.name for p in rnd.sample(book.cast.others[NEIGHBOURS:], 4)]
     outside += [*rnd.sample(book.cast.companies, 3), *(b for b, _ in BILLERS)]
@@ -285,7 +287,7 @@ def _payees(book: Book, neighbours: list[Account]) -> None:
 def _spending(book: Book) -> None:
     """Card purchases and cash, some of them disputed already."""
     rnd = book.rnd
-    for _ in range(78):
+    for i in range(78):
         card = rnd.choice(book.cards)
         name, category, low, high = rnd.choice(MERCHANTS)
         amount = rnd.randrange(low * 100, high * 100)
@@ -300,7 +302,7 @@ def _spending(book: Book) -> None:
             when,
             card.id,
         )
-        if rnd.random() < 0.06:
+        if i < 2 or rnd.random() < 0.04:
             row = book.transactions[-2]
             book.transactions[-2] = replace(row, dispute=rnd.choice(("open", "resolved")))
     for _ in range(6):
@@ -331,7 +333,7 @@ def _payments(book: Book, mine: list[Account], neighbours: list[Account]) -> Non
     for _ in range(12):
         payee = rnd.choice(book.payees[:5])
         _pay(book, everyday, payee, rnd.randrange(8, 120) * 100, "other", book.days_ago(_near(rnd)))
-    for account in rnd.sample(neighbours[:-1], 6):
+    for account in rnd.sample(neighbours[:-CLOSED_NEIGHBOURS], 6):
         amount, when = rnd.randrange(10, 90) * 100, book.days_ago(_near(rnd))
         sender = next(c.name for c in book.customers if c.id == account.customer_id)
         book.post(account.id, everyday, amount, (user.name, sender), "payment", "other", when)

@@ -194,9 +194,9 @@ class Bank(State):
         return self.accounts.where(nickname=nickname, kind="internal")[0]
 
 
-def is_locked(account: Account, today: str) -> bool:
+def is_locked(bank: Bank, account: Account) -> bool:
     """Whether a term account has not matured yet."""
-    return account.kind == "term" and account.matures_on > today
+    return account.kind == "term" and account.matures_on > bank.today
 
 
 def card_status(card: Card, today: str) -> CardStatus:

@@ -1,4 +1,4 @@
-"""The seventeen tools of the bank, as its customers use them. Amounts are US dollars."""
+"""Accounts, transactions, payees and loans, as a customer uses them. Amounts are US dollars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from provegym.servers.banking.ledger import (
     payable,
     payee_account,
     positive,
-    require_card_limit,
     require_daily_limit,
     require_funds,
     usable,
@@ -24,32 +23,19 @@ from provegym.servers.banking.state import (
     AccountId,
     AccountKind,
     Bank,
-    Card,
-    CardId,
-    CardStatus,
     Category,
-    Frequency,
     Iban,
     LoanId,
-    OrderStatus,
     Payee,
     PayeeId,
-    Pin,
-    StandingOrder,
-    StandingOrderId,
     Transaction,
     TransactionId,
-    card_status,
     days_between,
 )
 from provegym.servers.banking.views import (
     AccountPage,
-    CardItem,
-    CardPage,
     DisputeReceipt,
     LoanPage,
-    OrderItem,
-    OrderPage,
     PayeeItem,
     PayeePage,
     Receipt,
@@ -57,9 +43,7 @@ from provegym.servers.banking.views import (
     TransactionItem,
     TransactionPage,
     account_item,
-    card_item,
     loan_item,
-    order_item,
     payee_item,
     receipt,
     transaction_item,
@@ -68,7 +52,7 @@ from provegym.world.fields import Date, Limit, Money, Text, money
 from provegym.world.page import page
 from provegym.world.tool import refuse, tool
 
-# -- accounts and transactions ---------------------------------------------------------------
+# -- accounts and transactions -----------------------------------------------------------------
 
 
 @tool(
@@ -141,14 +125,14 @@ def list_transactions(
         cursor: next_cursor of the page before.
     """
     accounts = [my_account(bank, account_id)] if account_id is not None else bank.my_accounts()
-    words, first, last = query.casefold(), since or "", until or "9999"
+    words, first, last = query.casefold(), since or "", f"{until or '9999'}T99"
     found = [
         t
         for a in accounts
         for t in bank.transactions.where(account_id=a.id)
-        if words in t.description.casefold()
+        if first <= t.posted_at < last
         and (category is None or t.category == category)
-        and first <= t.posted_at[:10] <= last
+        and (not words or words in t.description.casefold())
     ]
     found.sort(key=lambda t: t.posted_at, reverse=True)
     rows, total, after = page(found, limit, cursor)
@@ -278,7 +262,7 @@ def transfer_between_accounts(
     return receipt(bank, posting)
 
 
-# -- payees ----------------------------------------------------------------------------------
+# -- payees ------------------------------------------------------------------------------------
 
 
 @tool(
@@ -414,329 +398,7 @@ def _require_settled_payee(bank: Bank, payee: Payee, amount: int) -> None:
         refuse("new_payee_limit", text, limit=money(NEW_PAYEE_CAP))
 
 
-# -- cards -----------------------------------------------------------------------------------
-
-
-@tool(
-    "read",
-    phrases=(
-        "List my[ {status}] debit cards[ with a number ending in {last4}]",
-        "Show me which[ {status}] cards I have[ that end in {last4}]",
-        "Look up my[ {status}] cards[ ending {last4}]",
-    ),
-    sample=samples.cards,
-)
-def list_cards(
-    bank: Bank,
-    status: CardStatus | None = None,
-    last4: str = "",
-    limit: Limit = 5,
-    cursor: str = "",
-) -> CardPage:
-    """List your debit cards with the last four digits of their numbers.
-
-    Args:
-        status: Only cards in this state.
-        last4: Only the card whose number ends in these digits.
-        limit: Cards per page.
-        cursor: next_cursor of the page before.
-    """
-    today = bank.today
-    found = [
-        c
-        for c in bank.cards
-        if bank.accounts[c.account_id].customer_id == bank.me
-        and (status is None or card_status(c, today) == status)
-        and c.number[-4:].endswith(last4)
-    ]
-    rows, total, after = page(found, limit, cursor)
-    return CardPage([card_item(bank, c) for c in rows], total, after)
-
-
-def _live_card(bank: Bank, card_id: str) -> Card:
-    """An own card that is neither cancelled nor expired."""
-    card = bank.cards.get(card_id)
-    if card is None or bank.accounts[card.account_id].customer_id != bank.me:
-        refuse("not_found", f"you have no card {card_id[:40]!r}", card_id=card_id)
-    status = card_status(card, bank.today)
-    if status == "cancelled":
-        refuse("card_cancelled", f"the card ending {card.number[-4:]} was cancelled for good")
-    if status == "expired":
-        refuse("card_expired", f"the card ending {card.number[-4:]} expired on {card.expires}")
-    return card
-
-
-_AFTER: dict[str, CardStatus] = {
-    "freeze": "frozen",
-    "unfreeze": "active",
-    "cancel": "cancelled",
-}
-
-
-@tool(
-    "write",
-    phrases=(
-        "Please {action} {card_id}",
-        "I need you to {action} {card_id}",
-        "Go ahead and {action} {card_id}",
-    ),
-    refuses=("not_found", "card_cancelled", "card_expired", "already_frozen", "not_frozen"),
-    sample=samples.manage,
-)
-def manage_card(
-    bank: Bank, card_id: CardId, action: Literal["freeze", "unfreeze", "cancel"]
-) -> CardItem:
-    """Freeze a debit card, unfreeze it, or cancel it for good.
-
-    Args:
-        card_id: The card.
-        action: Freezing can be undone; cancelling cannot.
-    """
-    card = _live_card(bank, card_id)
-    if action == "freeze" and card.status == "frozen":
-        refuse("already_frozen", f"the card ending {card.number[-4:]} is frozen already")
-    if action == "unfreeze" and card.status != "frozen":
-        refuse("not_frozen", f"the card ending {card.number[-4:]} is not frozen")
-    return card_item(bank, bank.cards.update(card, status=_AFTER[action]))
-
-
-@tool(
-    "write",
-    phrases=(
-        "Withdraw {amount} in cash with {card_id}, PIN {pin}",
-        "Get me {amount} in cash on {card_id}; the PIN is {pin}",
-        "Take out {amount} of cash using {card_id} and PIN {pin}",
-    ),
-    refuses=(
-        "not_found",
-        "card_cancelled",
-        "card_expired",
-        "card_frozen",
-        "wrong_pin",
-        "daily_limit",
-        "insufficient_funds",
-    ),
-    sample=samples.withdraw,
-)
-def withdraw_cash(bank: Bank, card_id: CardId, amount: Money, pin: Pin) -> Receipt:
-    """Release cash at the nearest machine, charged to the card's account.
-
-    Args:
-        card_id: An active card.
-        amount: US dollars, a multiple of 10.00.
-        pin: The card's PIN, as you state it.
-    """
-    value = positive(amount)
-    if value % 10_00:
-        refuse("invalid_amount", f"cash comes in multiples of 10.00, got {amount}", step="10.00")
-    card = _live_card(bank, card_id)
-    if card.status == "frozen":
-        refuse("card_frozen", f"the card ending {card.number[-4:]} is frozen; unfreeze it first")
-    if pin != card.pin:
-        refuse("wrong_pin", f"that is not the PIN of the card ending {card.number[-4:]}")
-    account = bank.accounts[card.account_id]
-    require_card_limit(bank, card.id, card.daily_limit, value)
-    require_funds(bank, account, value)
-    text = "Cash withdrawal"
-    posting = move(
-        bank,
-        account,
-        bank.ledger("Clearing"),
-        value,
-        (text, text),
-        kind="cash",
-        category="cash",
-        card_id=card.id,
-    )
-    return receipt(bank, posting)
-
-
-# -- standing orders -------------------------------------------------------------------------
-
-
-@tool(
-    "read",
-    phrases=(
-        "List my[ {status}] standing orders[ to {query}]",
-        "Show the[ {status}] standing orders I have set up[ for {query}]",
-        "Go through my[ {status}] standing orders[ that pay {query}]",
-    ),
-    sample=samples.orders,
-)
-def list_standing_orders(
-    bank: Bank,
-    query: str = "",
-    status: OrderStatus | None = None,
-    limit: Limit = 5,
-    cursor: str = "",
-) -> OrderPage:
-    """List your standing orders, the next to be paid first.
-
-    Args:
-        query: Part of the payee's name.
-        status: Only orders in this state.
-        limit: Orders per page.
-        cursor: next_cursor of the page before.
-    """
-    words = query.casefold()
-    found = [
-        o
-        for o in bank.standing_orders
-        if bank.accounts[o.account_id].customer_id == bank.me
-        and (status is None or o.status == status)
-        and words in bank.payees[o.payee_id].name.casefold()
-    ]
-    found.sort(key=lambda o: o.next_payment_on)
-    rows, total, after = page(found, limit, cursor)
-    return OrderPage([order_item(bank, o) for o in rows], total, after)
-
-
-def _require_terms(
-    bank: Bank, account_limit: int, amount: int, next_payment_on: str, ends_on: str
-) -> None:
-    if amount > account_limit:
-        text = f"{money(amount)} is more than the account's daily limit of {money(account_limit)}"
-        refuse("daily_limit", text, limit=money(account_limit))
-    if next_payment_on <= bank.today:
-        text = f"the payment date {next_payment_on} is not after today, {bank.today}"
-        refuse("date_in_past", text, today=bank.today)
-    if ends_on and ends_on < next_payment_on:
-        text = f"the order would end on {ends_on}, before its payment of {next_payment_on}"
-        refuse("ends_too_early", text, ends_on=ends_on)
-
-
-@tool(
-    "write",
-    phrases=(
-        "Set up a {frequency} standing order of {amount} to {payee_id} from {from_account_id} "
-        "starting {first_payment_on}[ and ending {ends_on}]",
-        "From {first_payment_on} on[ until {ends_on}], pay {payee_id} {amount} {frequency} "
-        "out of {from_account_id} by standing order",
-        "Create a standing order on {from_account_id} that sends {payee_id} {amount} {frequency}, "
-        "first on {first_payment_on}[ and until {ends_on}]",
-    ),
-    refuses=(
-        "unknown_payee",
-        "payee_blocked",
-        "payee_account_closed",
-        "not_found",
-        "account_closed",
-        "account_locked",
-        "not_a_checking_account",
-        "daily_limit",
-        "date_in_past",
-    ),
-    sample=samples.new_order,
-)
-def create_standing_order(
-    bank: Bank,
-    payee_id: PayeeId,
-    from_account_id: AccountId,
-    amount: Money,
-    frequency: Frequency,
-    first_payment_on: Date,
-    ends_on: Date | None = None,
-) -> OrderItem:
-    """Set up a repeating payment to a saved payee.
-
-    Args:
-        payee_id: Who is paid.
-        from_account_id: Your checking account.
-        amount: US dollars each time.
-        frequency: How often.
-        first_payment_on: Day of the first payment, after today.
-        ends_on: Last day on which it may pay.
-    """
-    value = positive(amount)
-    payee, source = known_payee(bank, payee_id), payable(bank, from_account_id)
-    payee_account(bank, payee)
-    _require_terms(bank, source.daily_limit, value, first_payment_on, ends_on or "")
-    order = StandingOrder(
-        id=bank.standing_orders.new_id(),
-        account_id=source.id,
-        payee_id=payee.id,
-        amount=value,
-        frequency=frequency,
-        next_payment_on=first_payment_on,
-        ends_on=ends_on or "",
-    )
-    return order_item(bank, bank.standing_orders.put(order))
-
-
-def _active_order(bank: Bank, order_id: str) -> StandingOrder:
-    order = bank.standing_orders.get(order_id)
-    if order is None or bank.accounts[order.account_id].customer_id != bank.me:
-        refuse("not_found", f"you have no standing order {order_id[:40]!r}", id=order_id)
-    if order.status == "cancelled":
-        refuse("order_cancelled", "this standing order was cancelled; create a new one instead")
-    return order
-
-
-@tool(
-    "write",
-    phrases=(
-        "Change {standing_order_id}[ to {amount}][ to {frequency} payments]"
-        "[ so that it next pays on {next_payment_on}]",
-        "Update {standing_order_id}[; make the amount {amount}][; make it {frequency}]"
-        "[; let the next payment go out on {next_payment_on}]",
-    ),
-    refuses=(
-        "not_found",
-        "order_cancelled",
-        "daily_limit",
-        "date_in_past",
-        "ends_too_early",
-        "no_change",
-    ),
-    sample=samples.change_order,
-)
-def update_standing_order(
-    bank: Bank,
-    standing_order_id: StandingOrderId,
-    amount: Money | None = None,
-    frequency: Frequency | None = None,
-    next_payment_on: Date | None = None,
-) -> OrderItem:
-    """Change the amount, frequency or next date of an active standing order.
-
-    Args:
-        standing_order_id: The standing order.
-        amount: New amount in US dollars.
-        frequency: New frequency.
-        next_payment_on: New day of the next payment, after today.
-    """
-    order = _active_order(bank, standing_order_id)
-    value = order.amount if amount is None else positive(amount)
-    day, often = next_payment_on or order.next_payment_on, frequency or order.frequency
-    if (value, day, often) == (order.amount, order.next_payment_on, order.frequency):
-        refuse("no_change", "give an amount, frequency or date that differs from the present one")
-    limit = bank.accounts[order.account_id].daily_limit
-    _require_terms(bank, limit, value, day, order.ends_on)
-    changed = bank.standing_orders.update(order, amount=value, frequency=often, next_payment_on=day)
-    return order_item(bank, changed)
-
-
-@tool(
-    "write",
-    phrases=(
-        "Cancel {standing_order_id}",
-        "Stop {standing_order_id} for good",
-        "End {standing_order_id}, I no longer need it",
-    ),
-    refuses=("not_found", "order_cancelled"),
-    sample=samples.cancel_order,
-)
-def cancel_standing_order(bank: Bank, standing_order_id: StandingOrderId) -> OrderItem:
-    """Cancel a standing order; no further payment is made.
-
-    Args:
-        standing_order_id: The standing order.
-    """
-    order = _active_order(bank, standing_order_id)
-    return order_item(bank, bank.standing_orders.update(order, status="cancelled"))
-
-
-# -- loans -----------------------------------------------------------------------------------
+# -- loans -------------------------------------------------------------------------------------
 
 
 @tool(

@@ -1,0 +1,907 @@
+"""The bank: its arithmetic, its books, what it refuses, and how natural its worlds are."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from provegym.seeding import rng
+from provegym.servers.banking import SERVER
+from provegym.servers.banking.numbers import (
+    is_card_number,
+    is_iban,
+    luhn_digit,
+    make_iban,
+    own_iban,
+)
+from provegym.servers.banking.state import Account, Bank, Card, Transaction, violations
+from provegym.world.fields import cents, money
+from provegym.world.session import Session
+from provegym.world.world import World
+
+
+@lru_cache
+def world(seed: int) -> World:
+    return World(seed, [SERVER])
+
+
+class Desk(NamedTuple):
+    """One session and the typed view of it."""
+
+    session: Session
+    bank: Bank
+
+    def ok(self, tool: str, **arguments: Any) -> Any:
+        result = self.session.call(tool, arguments)
+        assert result.outcome == "ok", result
+        return result.builtins()
+
+    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        before = self.session.digest()
+        result = self.session.call(tool, arguments)
+        assert result.outcome == "tool_error", result
+        assert self.session.digest() == before
+        error: dict[str, Any] = result.builtins()["error"]
+        return error
+
+    def account(self, index: int = 0, **equal: Any) -> Account:
+        found = [a for a in self.bank.my_accounts() if _equals(a, equal)]
+        return found[index]
+
+    def balance(self, account: Account) -> int:
+        return self.bank.accounts[account.id].balance
+
+    def card(self, status: str) -> Card:
+        found = [c for c in self.bank.cards if c.status == status and c.expires > self.bank.today]
+        return found[0]
+
+    def payee(self, *, here: bool) -> Any:
+        holders = {a.iban: a for a in self.bank.accounts}
+        return next(
+            p
+            for p in self.bank.payees
+            if p.status == "active"
+            and (p.iban in holders) == here
+            and (not here or holders[p.iban].status == "open")
+            and p.added_at < self.bank.today
+        )
+
+    def purchase(self, dispute: str = "none", *, recent: bool = True) -> Transaction:
+        edge = "2026" if recent else ""
+        found = [
+            t
+            for t in self.bank.transactions.where(kind="purchase", dispute=dispute)
+            if t.amount < 0 and t.posted_at >= edge
+        ]
+        return max(found, key=lambda t: t.posted_at) if recent else found[0]
+
+
+def _equals(row: Any, wanted: dict[str, Any]) -> bool:
+    return all(getattr(row, name) == value for name, value in wanted.items())
+
+
+def desk(seed: int = 11) -> Desk:
+    session = world(seed).open()
+    bank = session.state("banking")
+    assert isinstance(bank, Bank)
+    return Desk(session, bank)
+
+
+def sample(d: Desk, tool: str, rnd: Any) -> dict[str, Any]:
+    make = SERVER.tools[tool].sample
+    assert make is not None
+    return make(d.bank, rnd)
+
+
+# -- check digits ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "iban",
+    # the examples of the ISO 13616 registry
+    [
+        "GB82WEST12345698765432",
+        "DE89370400440532013000",
+        "NL91ABNA0417164300",
+        "NO9386011117947",
+        "BE68539007547034",
+    ],
+)
+def test_a_registry_example_is_an_iban_and_no_single_wrong_digit_is(iban: str) -> None:
+    assert is_iban(iban)
+    assert make_iban(iban[:2], iban[4:]) == iban
+    for i, c in enumerate(iban):
+        if c.isdigit():
+            assert not is_iban(iban[:i] + str((int(c) + 1) % 10) + iban[i + 1 :])
+
+
+def test_an_iban_has_its_countrys_length_and_no_spaces() -> None:
+    assert not is_iban("GB82 WEST 1234 5698 7654 32")
+    assert not is_iban("XX82WEST12345698765432")
+    assert not is_iban(make_iban("GB", "WEST1234569876543"))
+
+
+def test_check_digits_below_ten_keep_their_zero() -> None:
+    low = [make_iban("NO", f"{n:011d}") for n in range(300)]
+    assert all(map(is_iban, low))
+    assert any(iban[2] == "0" for iban in low)
+
+
+def test_the_luhn_digit_is_the_one_worked_out_by_hand() -> None:
+    # 7992739871: doubled from the right 2 7 18>9 ... sum 67, so 3 completes it to 70
+    assert luhn_digit("7992739871") == "3"
+    assert is_card_number("4111111111111111")
+    assert is_card_number("5555555555554444")
+    assert not is_card_number("4111111111111112")
+    assert not is_card_number("1411111111111111")
+
+
+# -- movements of money ------------------------------------------------------------------------
+
+
+def test_a_transfer_is_two_postings_that_sum_to_zero() -> None:
+    d = desk()
+    source, target = d.account(nickname="Everyday"), d.account(kind="savings")
+    before = {t.id for t in d.bank.transactions}
+    got = d.ok(
+        "transfer_between_accounts",
+        from_account_id=source.id,
+        to_account_id=target.id,
+        amount="12.34",
+    )
+    out, into = sorted(
+        (t for t in d.bank.transactions if t.id not in before), key=lambda t: t.amount
+    )
+    assert (out.amount, into.amount) == (-1234, 1234)
+    assert (out.account_id, into.account_id) == (source.id, target.id)
+    assert (out.counter_id, into.counter_id) == (into.id, out.id)
+    assert d.balance(source) == source.balance - 1234
+    assert d.balance(target) == target.balance + 1234
+    assert got["balance"] == money(source.balance - 1234)
+    assert got["available"] == money(source.balance - 1234 + source.overdraft_limit)
+    assert got["transaction"]["id"] == out.id
+
+
+def test_a_payee_of_this_bank_is_paid_into_the_payees_account() -> None:
+    d = desk()
+    source, payee = d.account(nickname="Everyday"), d.payee(here=True)
+    theirs = d.bank.accounts.where(iban=payee.iban)[0]
+    clearing = d.bank.ledger("Clearing")
+    d.ok("pay_payee", payee_id=payee.id, from_account_id=source.id, amount="20.00")
+    assert d.balance(theirs) == theirs.balance + 2000
+    assert d.balance(clearing) == clearing.balance
+    assert d.balance(source) == source.balance - 2000
+
+
+def test_a_payee_elsewhere_is_paid_through_the_clearing_ledger() -> None:
+    d = desk()
+    source, payee = d.account(nickname="Everyday"), d.payee(here=False)
+    clearing = d.bank.ledger("Clearing")
+    got = d.ok(
+        "pay_payee", payee_id=payee.id, from_account_id=source.id, amount="20.00", reference="Rent"
+    )
+    assert d.balance(clearing) == clearing.balance + 2000
+    assert got["transaction"]["description"] == payee.name
+    assert d.bank.transactions[got["transaction"]["id"]].note == "Rent"
+
+
+def test_everything_down_to_the_overdraft_limit_can_be_spent_and_not_a_cent_more() -> None:
+    d = desk()
+    source = next(a for a in d.bank.my_accounts() if a.overdraft_limit > 0)
+    target = d.account(kind="savings")
+    ids = {"from_account_id": source.id, "to_account_id": target.id}
+    free = source.balance + source.overdraft_limit
+    error = d.refused("transfer_between_accounts", **ids, amount=money(free + 1))
+    assert error["code"] == "insufficient_funds"
+    assert error["details"]["available"] == money(free)
+    d.ok("transfer_between_accounts", **ids, amount=money(free))
+    assert d.balance(source) == -source.overdraft_limit
+
+
+def test_the_daily_limit_counts_todays_payments_and_starts_anew_the_next_day() -> None:
+    d = desk()
+    source, payee = d.account(nickname="Everyday"), d.payee(here=False)
+    half = source.daily_limit // 2 + 1
+    call = {"payee_id": payee.id, "from_account_id": source.id, "amount": money(half)}
+    d.ok("pay_payee", **call)
+    error = d.refused("pay_payee", **call)
+    assert error["code"] == "daily_limit"
+    assert error["details"]["left"] == money(source.daily_limit - half)
+    now = d.session.snapshot()
+    d.session.restore(msgspec.structs.replace(now, writes=now.writes + 24 * 60))
+    assert d.session.call("pay_payee", call).outcome == "ok"
+
+
+def test_transfers_between_own_accounts_do_not_use_up_the_daily_limit() -> None:
+    d = desk()
+    source, target = d.account(nickname="Everyday"), d.account(kind="savings")
+    ids = {"from_account_id": source.id, "to_account_id": target.id}
+    over = source.daily_limit + 100
+    d.ok("transfer_between_accounts", from_account_id=target.id, to_account_id=source.id,
+         amount=money(target.balance))  # fmt: skip
+    d.ok("transfer_between_accounts", **ids, amount=money(over))
+    d.ok("pay_payee", payee_id=d.payee(here=False).id, from_account_id=source.id, amount="5.00")
+
+
+def test_a_dispute_credits_the_amount_from_the_disputes_ledger() -> None:
+    d = desk()
+    bought, ledger = d.purchase(), d.bank.ledger("Disputes")
+    account = d.bank.accounts[bought.account_id]
+    got = d.ok("dispute_transaction", transaction_id=bought.id, reason="overcharged")
+    assert d.balance(account) == account.balance - bought.amount
+    assert d.balance(ledger) == ledger.balance + bought.amount
+    assert got["provisional_credit"]["amount"] == money(-bought.amount)
+    assert got["provisional_credit"]["direction"] == "in"
+    assert d.bank.transactions[bought.id].dispute == "open"
+
+
+def test_repaying_all_that_is_owed_closes_the_loan() -> None:
+    d = desk()
+    loan = min(d.bank.loans, key=lambda x: d.bank.accounts[x.account_id].balance == 0)
+    ledger = d.bank.accounts[loan.account_id]
+    owed = 100_00
+    d.bank.accounts.put(msgspec.structs.replace(ledger, balance=-owed))
+    source = d.account(nickname="Everyday")
+    part = d.ok("repay_loan", loan_id=loan.id, from_account_id=source.id, amount="40.00")
+    assert (part["loan"]["owed"], part["loan"]["status"]) == ("60.00", "open")
+    rest = d.ok("repay_loan", loan_id=loan.id, from_account_id=source.id, amount="60.00")
+    assert (rest["loan"]["owed"], rest["loan"]["status"]) == ("0.00", "repaid")
+    assert d.balance(source) == source.balance - owed
+
+
+# -- chains ------------------------------------------------------------------------------------
+
+
+def test_a_frozen_card_gives_no_cash_until_it_is_unfrozen() -> None:
+    d = desk()
+    card = d.card("active")
+    cash = {"card_id": card.id, "amount": "20.00", "pin": card.pin}
+    d.ok("manage_card", card_id=card.id, action="freeze")
+    assert d.refused("withdraw_cash", **cash)["code"] == "card_frozen"
+    d.ok("manage_card", card_id=card.id, action="unfreeze")
+    before = d.balance(d.bank.accounts[card.account_id])
+    d.ok("withdraw_cash", **cash)
+    assert d.balance(d.bank.accounts[card.account_id]) == before - 2000
+
+
+def test_the_cards_daily_limit_counts_all_cash_of_the_day() -> None:
+    d = desk()
+    card = next(c for c in d.bank.cards if c.account_id == d.account(nickname="Everyday").id)
+    call = {"card_id": card.id, "pin": card.pin}
+    d.ok("withdraw_cash", **call, amount=money(card.daily_limit - 10_00))
+    assert d.refused("withdraw_cash", **call, amount="20.00")["details"]["left"] == "10.00"
+    d.ok("withdraw_cash", **call, amount="10.00")
+
+
+def test_a_new_payee_is_found_by_name_and_can_be_paid() -> None:
+    d = desk()
+    new = d.ok("add_payee", name="Ada Lovelace", iban="GB82WEST12345698765432")
+    assert d.ok("list_payees", query="lovelace")["payees"] == [new]
+    source = d.account(nickname="Everyday")
+    d.ok("pay_payee", payee_id=new["id"], from_account_id=source.id, amount="10.00")
+
+
+def test_a_standing_order_is_created_changed_and_cancelled() -> None:
+    d = desk()
+    source, payee = d.account(nickname="Everyday"), d.payee(here=False)
+    made = d.ok(
+        "create_standing_order",
+        payee_id=payee.id,
+        from_account_id=source.id,
+        amount="15.00",
+        frequency="monthly",
+        first_payment_on="2027-01-31",
+        ends_on="2027-12-31",
+    )
+    assert made["payee"] == payee.name
+    changed = d.ok(
+        "update_standing_order", standing_order_id=made["id"], amount="17.50", frequency="weekly"
+    )
+    assert changed == {**made, "amount": "17.50", "frequency": "weekly"}
+    gone = d.ok("cancel_standing_order", standing_order_id=made["id"])
+    assert gone == {**changed, "status": "cancelled"}
+    found = d.ok("list_standing_orders", query=payee.name, status="cancelled")
+    assert gone in found["standing_orders"]
+
+
+def test_transactions_are_found_by_what_a_person_remembers_of_them() -> None:
+    d = desk()
+    bought = d.purchase()
+    day = bought.posted_at[:10]
+    found = d.ok(
+        "list_transactions",
+        account_id=bought.account_id,
+        query=bought.description.lower(),
+        since=day,
+        until=day,
+    )
+    assert bought.id in [t["id"] for t in found["transactions"]]
+    assert all(t["date"] == day for t in found["transactions"])
+
+
+def test_pages_of_transactions_hold_each_one_once_newest_first() -> None:
+    d = desk()
+    seen: list[dict[str, Any]] = []
+    cursor, total = "", 0
+    while True:
+        got = d.ok("list_transactions", limit=50, cursor=cursor)
+        seen, cursor, total = seen + got["transactions"], got["next_cursor"], got["total"]
+        if not cursor:
+            break
+    mine = {a.id for a in d.bank.my_accounts()}
+    assert {t["id"] for t in seen} == {t.id for t in d.bank.transactions if t.account_id in mine}
+    assert len(seen) == total
+    days = [t["date"] for t in seen]
+    assert days == sorted(days, reverse=True)
+
+
+def test_categorizing_changes_the_category_alone() -> None:
+    d = desk()
+    bought = d.purchase()
+    new = "travel" if bought.category != "travel" else "dining"
+    d.ok("categorize_transaction", transaction_id=bought.id, category=new)
+    assert d.session.changes() == {"banking.transactions": {bought.id: {"category": new}}}
+
+
+# -- refusals ----------------------------------------------------------------------------------
+
+Scenario = Callable[[Desk], dict[str, Any]]
+SCENARIOS: dict[tuple[str, str], Scenario] = {}
+"""How each declared refusal of each tool comes about in a world as seeded."""
+
+
+def _transfer(d: Desk, **given: Any) -> dict[str, Any]:
+    ids = {"from_account_id": d.account(nickname="Everyday").id}
+    return {**ids, "to_account_id": d.account(kind="savings").id, "amount": "10.00", **given}
+
+
+def _payment(d: Desk, **given: Any) -> dict[str, Any]:
+    ids = {"from_account_id": d.account(nickname="Everyday").id}
+    return {**ids, "payee_id": d.payee(here=False).id, "amount": "10.00", **given}
+
+
+def _order(d: Desk, **given: Any) -> dict[str, Any]:
+    return {**_payment(d), "frequency": "monthly", "first_payment_on": "2027-02-01", **given}
+
+
+def _repayment(d: Desk, **given: Any) -> dict[str, Any]:
+    loan = next(x for x in d.bank.loans if d.bank.accounts[x.account_id].balance < 0)
+    ids = {"from_account_id": d.account(nickname="Everyday").id}
+    return {**ids, "loan_id": loan.id, "amount": "10.00", **given}
+
+
+def _cash(d: Desk, **given: Any) -> dict[str, Any]:
+    card = d.card("active")
+    return {"card_id": card.id, "amount": "20.00", "pin": card.pin, **given}
+
+
+def _stranger(d: Desk) -> Account:
+    known = {p.iban for p in d.bank.payees}
+    rows = d.bank.accounts.where(kind="checking", status="open")
+    return next(a for a in rows if a.customer_id != d.bank.me and a.iban not in known)
+
+
+def _expired(d: Desk) -> str:
+    return next(c.id for c in d.bank.cards if c.expires < d.bank.today)
+
+
+def _closed_payee(d: Desk) -> str:
+    closed = {a.iban for a in d.bank.accounts.where(status="closed")}
+    return next(p.id for p in d.bank.payees if p.iban in closed)
+
+
+def _blocked(d: Desk) -> str:
+    return d.bank.payees.where(status="blocked")[0].id
+
+
+def _new_payee(d: Desk) -> str:
+    return max(d.bank.payees, key=lambda p: p.added_at).id
+
+
+def _poor(d: Desk) -> Account:
+    """A checking account of which less is available than may be paid in a day."""
+    found = [a for a in d.bank.my_accounts() if a.kind == "checking" and a.status == "open"]
+    return min(found, key=lambda a: a.balance)
+
+
+def _spent(d: Desk) -> str:
+    today = d.bank.transactions.where(kind="payment")
+    return next(t.account_id for t in today if t.amount < 0 and t.posted_at >= d.bank.today)
+
+
+def _order_id(d: Desk, status: str, *, ends: bool = False) -> str:
+    found = d.bank.standing_orders.where(status=status)
+    return next(o.id for o in found if bool(o.ends_on) or not ends)
+
+
+def _unknown(field: str, make: Callable[..., dict[str, Any]]) -> Scenario:
+    return lambda d: make(d, **{field: "nobody_x1"})
+
+
+def _from_account(make: Callable[..., dict[str, Any]], **equal: Any) -> Scenario:
+    return lambda d: make(d, from_account_id=d.account(**equal).id)
+
+
+for _tool, _make in (
+    ("transfer_between_accounts", _transfer),
+    ("pay_payee", _payment),
+    ("create_standing_order", _order),
+    ("repay_loan", _repayment),
+):
+    SCENARIOS[_tool, "not_found"] = _unknown("from_account_id", _make)
+    SCENARIOS[_tool, "account_closed"] = _from_account(_make, status="closed")
+    SCENARIOS[_tool, "account_locked"] = _from_account(_make, kind="term")
+for _tool, _make in (("pay_payee", _payment), ("create_standing_order", _order)):
+    SCENARIOS[_tool, "not_a_checking_account"] = _from_account(_make, kind="savings")
+    SCENARIOS[_tool, "unknown_payee"] = _unknown("payee_id", _make)
+    SCENARIOS[_tool, "payee_blocked"] = lambda d, m=_make: m(d, payee_id=_blocked(d))  # type: ignore[misc]
+    SCENARIOS[_tool, "payee_account_closed"] = lambda d, m=_make: m(d, payee_id=_closed_payee(d))  # type: ignore[misc]
+
+SCENARIOS |= {
+    ("list_transactions", "not_found"): lambda d: {"account_id": _stranger(d).id},
+    ("categorize_transaction", "not_found"): lambda d: {
+        "transaction_id": d.bank.transactions.where(account_id=_stranger(d).id)[0].id,
+        "category": "dining",
+    },
+    ("categorize_transaction", "no_change"): lambda d: {
+        "transaction_id": d.purchase().id,
+        "category": d.purchase().category,
+    },
+    ("dispute_transaction", "not_found"): lambda d: {
+        "transaction_id": "txn_none",
+        "reason": "faulty",
+    },
+    ("dispute_transaction", "not_disputable"): lambda d: {
+        "transaction_id": next(
+            t.id
+            for t in d.bank.transactions.where(account_id=d.account(nickname="Everyday").id)
+            if t.kind == "transfer"
+        ),
+        "reason": "faulty",
+    },
+    ("dispute_transaction", "already_disputed"): lambda d: {
+        "transaction_id": next(t.id for t in d.bank.transactions if t.dispute != "none"),
+        "reason": "duplicate",
+    },
+    ("dispute_transaction", "dispute_window_over"): lambda d: {
+        "transaction_id": d.purchase(recent=False).id,
+        "reason": "duplicate",
+    },
+    ("transfer_between_accounts", "insufficient_funds"): lambda d: _transfer(
+        d, amount="900000.00"
+    ),
+    ("add_payee", "payee_exists"): lambda d: {
+        "name": "Someone Else",
+        "iban": d.payee(here=False).iban,
+    },
+    ("add_payee", "own_account"): lambda d: {
+        "name": d.bank.cast.user.name,
+        "iban": d.account(nickname="Everyday").iban,
+    },
+    ("add_payee", "no_such_account"): lambda d: {
+        "name": "Ada Lovelace",
+        "iban": own_iban(rng(1, "test")),
+    },
+    ("add_payee", "name_mismatch"): lambda d: {
+        "name": "Ada Lovelace",
+        "iban": _stranger(d).iban,
+    },
+    ("add_payee", "payee_account_closed"): lambda d: {
+        "name": "Ada Lovelace",
+        "iban": next(
+            a.iban
+            for a in d.bank.accounts.where(status="closed")
+            if a.customer_id != d.bank.me and a.iban not in {p.iban for p in d.bank.payees}
+        ),
+    },
+    ("pay_payee", "new_payee_limit"): lambda d: _payment(
+        d, payee_id=_new_payee(d), amount="1000.01"
+    ),
+    ("pay_payee", "daily_limit"): lambda d: _payment(
+        d, from_account_id=_spent(d), amount="61.00"
+    ),
+    ("pay_payee", "insufficient_funds"): lambda d: _payment(
+        d,
+        from_account_id=_poor(d).id,
+        amount=money(_poor(d).balance + _poor(d).overdraft_limit + 1),
+    ),
+    ("manage_card", "not_found"): lambda d: {"card_id": "crd_none", "action": "freeze"},
+    ("manage_card", "card_cancelled"): lambda d: {
+        "card_id": d.card("cancelled").id,
+        "action": "unfreeze",
+    },
+    ("manage_card", "card_expired"): lambda d: {"card_id": _expired(d), "action": "freeze"},
+    ("manage_card", "already_frozen"): lambda d: {
+        "card_id": d.card("frozen").id,
+        "action": "freeze",
+    },
+    ("manage_card", "not_frozen"): lambda d: {
+        "card_id": d.card("active").id,
+        "action": "unfreeze",
+    },
+    ("withdraw_cash", "not_found"): lambda d: _cash(d, card_id="crd_none"),
+    ("withdraw_cash", "card_cancelled"): lambda d: _cash(d, card_id=d.card("cancelled").id),
+    ("withdraw_cash", "card_expired"): lambda d: _cash(d, card_id=_expired(d)),
+    ("withdraw_cash", "card_frozen"): lambda d: _cash(d, card_id=d.card("frozen").id),
+    ("withdraw_cash", "wrong_pin"): lambda d: _cash(
+        d, pin=f"{(int(d.card('active').pin) + 1) % 10000:04d}"
+    ),
+    ("withdraw_cash", "daily_limit"): lambda d: _cash(d, amount="510.00"),
+    ("create_standing_order", "daily_limit"): lambda d: _order(d, amount="2500.01"),
+    ("create_standing_order", "date_in_past"): lambda d: _order(
+        d, first_payment_on=d.bank.today
+    ),
+    ("update_standing_order", "not_found"): lambda d: {
+        "standing_order_id": "sto_none",
+        "amount": "9.00",
+    },
+    ("update_standing_order", "order_cancelled"): lambda d: {
+        "standing_order_id": _order_id(d, "cancelled"),
+        "amount": "9.00",
+    },
+    ("update_standing_order", "daily_limit"): lambda d: {
+        "standing_order_id": _order_id(d, "active"),
+        "amount": "2500.01",
+    },
+    ("update_standing_order", "date_in_past"): lambda d: {
+        "standing_order_id": _order_id(d, "active"),
+        "next_payment_on": d.bank.today,
+    },
+    ("update_standing_order", "ends_too_early"): lambda d: {
+        "standing_order_id": _order_id(d, "active", ends=True),
+        "next_payment_on": "2036-01-01",
+    },
+    ("update_standing_order", "no_change"): lambda d: {
+        "standing_order_id": _order_id(d, "active"),
+    },
+    ("cancel_standing_order", "not_found"): lambda d: {"standing_order_id": "sto_none"},
+    ("cancel_standing_order", "order_cancelled"): lambda d: {
+        "standing_order_id": _order_id(d, "cancelled"),
+    },
+    ("repay_loan", "loan_repaid"): lambda d: _repayment(
+        d,
+        loan_id=next(x.id for x in d.bank.loans if d.bank.accounts[x.account_id].balance == 0),
+    ),
+    ("repay_loan", "more_than_owed"): lambda d: _repayment(d, amount="900000.00"),
+    ("repay_loan", "insufficient_funds"): lambda d: _repayment(
+        d, from_account_id=_poor(d).id, amount=money(_poor(d).balance + _poor(d).overdraft_limit + 1)
+    ),
+}  # fmt: skip
+
+DRAINED = {("withdraw_cash", "insufficient_funds"), ("pay_payee", "insufficient_funds")}
+"""Refusals that are reached after a session has emptied an account."""
+
+
+def _drain(d: Desk, account: Account) -> None:
+    free = money(account.balance + account.overdraft_limit)
+    d.ok("transfer_between_accounts", **_transfer(d, from_account_id=account.id, amount=free))
+
+
+def _declared() -> list[tuple[str, str]]:
+    return [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
+
+
+@pytest.mark.parametrize(("tool", "code"), sorted(set(_declared()) - DRAINED))
+@pytest.mark.parametrize("seed", [0, 1, 11])
+def test_each_declared_refusal_occurs_in_a_seeded_world(tool: str, code: str, seed: int) -> None:
+    d = desk(seed)
+    assert d.refused(tool, **SCENARIOS[tool, code](d))["code"] == code
+
+
+@pytest.mark.parametrize("seed", [0, 1, 11])
+def test_an_emptied_account_pays_nothing_and_gives_no_cash(seed: int) -> None:
+    d = desk(seed)
+    card = d.card("active")
+    account = d.bank.accounts[card.account_id]
+    _drain(d, account)
+    assert d.refused("withdraw_cash", **_cash(d))["code"] == "insufficient_funds"
+    call = _payment(d, from_account_id=account.id, amount="1.00")
+    assert d.refused("pay_payee", **call)["code"] == "insufficient_funds"
+
+
+@pytest.mark.parametrize("amount", ["0.00", "-5.00"])
+def test_only_positive_amounts_move(amount: str) -> None:
+    d = desk()
+    for tool, call in (
+        ("transfer_between_accounts", _transfer(d, amount=amount)),
+        ("pay_payee", _payment(d, amount=amount)),
+        ("repay_loan", _repayment(d, amount=amount)),
+        ("withdraw_cash", _cash(d, amount=amount)),
+        ("create_standing_order", _order(d, amount=amount)),
+    ):
+        assert d.refused(tool, **call)["code"] == "invalid_amount"
+
+
+def test_cash_comes_in_tens_and_a_transfer_needs_two_accounts() -> None:
+    d = desk()
+    assert d.refused("withdraw_cash", **_cash(d, amount="15.00"))["code"] == "invalid_amount"
+    same = d.account(nickname="Everyday").id
+    call = _transfer(d, to_account_id=same)
+    assert d.refused("transfer_between_accounts", **call)["code"] == "same_account"
+
+
+def test_an_iban_with_wrong_check_digits_is_no_valid_value() -> None:
+    error = desk().refused("add_payee", name="Ada Lovelace", iban="GB83WEST12345698765432")
+    assert error["code"] == "invalid_value"
+
+
+def test_nothing_of_another_customer_can_be_reached() -> None:
+    d = desk()
+    theirs = _stranger(d)
+    call = _transfer(d, from_account_id=theirs.id)
+    assert d.refused("transfer_between_accounts", **call)["code"] == "not_found"
+    call = _transfer(d, to_account_id=theirs.id)
+    assert d.refused("transfer_between_accounts", **call)["code"] == "not_found"
+    for ledger in d.bank.accounts.where(kind="loan"):
+        call = _transfer(d, from_account_id=ledger.id)
+        assert d.refused("transfer_between_accounts", **call)["code"] == "not_found"
+
+
+# -- what holds in every world -------------------------------------------------------------------
+
+
+def test_the_bank_has_exactly_seventeen_tools() -> None:
+    assert list(SERVER.tools) == [
+        "list_accounts",
+        "list_transactions",
+        "categorize_transaction",
+        "dispute_transaction",
+        "transfer_between_accounts",
+        "list_payees",
+        "add_payee",
+        "pay_payee",
+        "list_loans",
+        "repay_loan",
+        "list_cards",
+        "manage_card",
+        "withdraw_cash",
+        "list_standing_orders",
+        "create_standing_order",
+        "update_standing_order",
+        "cancel_standing_order",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_seeded_world_is_large_balanced_and_varied(seed: int) -> None:
+    d = desk(seed)
+    assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
+    assert list(violations(d.bank)) == []
+    names = [a.nickname for a in d.bank.my_accounts()]
+    assert len(set(names)) == len(names)
+    assert len({p.name for p in d.bank.payees}) == len(d.bank.payees)
+    assert {a.status for a in d.bank.my_accounts()} == {"open", "closed"}
+    assert {"active", "frozen", "cancelled"} == {c.status for c in d.bank.cards}
+    assert any(c.expires < d.bank.today for c in d.bank.cards)
+    assert len({c.number[-4:] for c in d.bank.cards}) == len(d.bank.cards)
+    assert {o.status for o in d.bank.standing_orders} == {"active", "cancelled"}
+
+
+def _random_ids(d: Desk, tool: str, arguments: dict[str, Any], rnd: Any) -> dict[str, Any]:
+    """The arguments with one id replaced by that of a random row of its table."""
+    refs = [p for p in SERVER.tools[tool].parameters if p.ref and p.name in arguments]
+    if not refs:
+        return arguments
+    chosen = rnd.choice(refs)
+    rows = list(getattr(d.bank, chosen.ref.split(".")[1]))
+    return {**arguments, chosen.name: rnd.choice(rows).id}
+
+
+def test_two_thousand_calls_keep_the_books_and_leak_no_secret() -> None:
+    d, rnd = desk(3), rng(3, "walk")
+    secrets = [c.number for c in d.bank.cards]
+    outcomes: dict[str, int] = defaultdict(int)
+    for step in range(2000):
+        tool = rnd.choice(list(SERVER.tools))
+        arguments = sample(d, tool, rnd)
+        if rnd.random() < 0.3:
+            arguments = _random_ids(d, tool, arguments, rnd)
+        result = d.session.call(tool, arguments)
+        outcomes[result.outcome] += 1
+        text = result.json().decode()
+        assert not any(number in text for number in secrets)
+        assert '"pin"' not in text
+        if step % 20 == 0:
+            assert list(violations(d.bank)) == []
+    assert list(violations(d.bank)) == []
+    assert outcomes["ok"] > 1000
+    assert outcomes["tool_error"] > 100
+    _limits_held(d)
+
+
+def _limits_held(d: Desk) -> None:
+    """No day's payments of an account exceed its limit."""
+    paid: dict[tuple[str, str], int] = defaultdict(int)
+    for t in d.bank.transactions:
+        if t.kind == "payment" and t.amount < 0 and t.posted_at >= d.bank.cast.start.isoformat():
+            paid[t.account_id, t.posted_at[:10]] -= t.amount
+    assert paid
+    assert all(total <= d.bank.accounts[a].daily_limit for (a, _), total in paid.items())
+
+
+def test_reads_change_nothing() -> None:
+    d, rnd = desk(4), rng(4, "reads")
+    before = d.session.digest()
+    for name, tool in SERVER.tools.items():
+        if tool.effect == "read":
+            d.ok(name, **sample(d, name, rnd))
+    assert d.session.digest() == before
+    assert d.session.changes() == {}
+
+
+def test_every_write_that_succeeds_changes_the_state() -> None:
+    rnd = rng(5, "writes")
+    for name, tool in SERVER.tools.items():
+        d = desk(5)
+        d.ok(name, **sample(d, name, rnd))
+        assert bool(d.session.changes()) == (tool.effect == "write"), name
+
+
+def test_sampled_arguments_succeed_in_nearly_every_world() -> None:
+    for name in SERVER.tools:
+        good = 0
+        for seed in range(40):
+            d = desk(seed)
+            arguments = sample(d, name, rng(seed, "sample", name))
+            result = d.session.call(name, arguments)
+            good += result.outcome == "ok"
+        assert good >= 36, (name, good)
+
+
+def test_a_sampled_search_finds_something() -> None:
+    for seed in range(10):
+        for name in ("list_transactions", "list_payees", "list_standing_orders"):
+            d = desk(seed)
+            got = d.ok(name, **sample(d, name, rng(seed, "search", name)))
+            assert got["total"] > 0, (name, seed)
+
+
+def test_independent_writes_in_either_order_give_the_same_changes() -> None:
+    d = desk()
+    writes = [
+        ("pay_payee", _payment(d)),
+        ("pay_payee", _payment(d)),  # the same again: twins must be told apart consistently
+        ("pay_payee", _payment(d, payee_id=d.payee(here=True).id)),
+        ("transfer_between_accounts", _transfer(d)),
+        ("add_payee", {"name": "Ada Lovelace", "iban": "GB82WEST12345698765432"}),
+        ("dispute_transaction", {"transaction_id": d.purchase().id, "reason": "faulty"}),
+        ("create_standing_order", _order(d)),
+        ("withdraw_cash", _cash(d)),
+        ("repay_loan", _repayment(d)),
+    ]
+    one, two = desk(), desk()
+    for tool, arguments in writes:
+        one.ok(tool, **arguments)
+    for tool, arguments in reversed(writes):
+        two.ok(tool, **arguments)
+    assert one.session.changes() == two.session.changes()
+    assert len(one.session.changes()["banking.transactions"]) == 2 * 7 + 1
+
+
+def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
+    code = (
+        "from provegym.servers.banking import SERVER; from provegym.world.world import World;"
+        "print(World(7, [SERVER]).digest)"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
+        ).stdout.strip()
+        for hash_seed in ("1", "2")
+    }
+    assert digests == {world(7).digest}
+    assert world(7).digest != world(8).digest
+
+
+# -- the invariants themselves -----------------------------------------------------------------
+
+
+def _lose_a_posting(d: Desk) -> None:
+    d.bank.transactions.delete(d.purchase().id)
+
+
+def _invent_money(d: Desk) -> None:
+    account = d.account(nickname="Everyday")
+    d.bank.accounts.update(account, balance=account.balance + 1)
+
+
+def _unequal_halves(d: Desk) -> None:
+    d.bank.transactions.update(d.purchase(), amount=-1)
+
+
+def _overdraw(d: Desk) -> None:
+    account = d.account(kind="savings")
+    d.bank.accounts.update(account, overdraft_limit=-account.balance - 1)
+
+
+def _overpay_loan(d: Desk) -> None:
+    ledger = d.bank.accounts[next(iter(d.bank.loans)).account_id]
+    d.bank.accounts.update(ledger, balance=5)
+
+
+def _break_card(d: Desk) -> None:
+    d.bank.cards.update(d.card("active"), number="4111111111111112")
+
+
+def _orphan_order(d: Desk) -> None:
+    d.bank.payees.delete(next(iter(d.bank.standing_orders)).payee_id)
+
+
+def _close_full_account(d: Desk) -> None:
+    d.bank.accounts.update(d.account(nickname="Everyday"), status="closed")
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (_lose_a_posting, "no other half"),
+        (_invent_money, "do not balance"),
+        (_unequal_halves, "do not sum to 0"),
+        (_overdraw, "below its overdraft limit"),
+        (_overpay_loan, "beyond what was owed"),
+        (_break_card, "bad number"),
+        (_orphan_order, "standing order"),
+        (_close_full_account, "closed but holds"),
+    ],
+)
+def test_broken_books_are_noticed(harm: Callable[[Desk], None], said: str) -> None:
+    d = desk()
+    harm(d)
+    assert any(said in line for line in violations(d.bank))
+
+
+# -- how the tools read --------------------------------------------------------------------------
+
+
+def test_each_phrase_says_all_that_the_call_needs() -> None:
+    rnd = rng(6, "phrases")
+    for name, tool in SERVER.tools.items():
+        sampled = {k for _ in range(60) for k in sample(desk(6), name, rnd)}
+        assert tool.required <= sampled
+        for phrase in tool.phrases:
+            optional = set(re.findall(r"\[[^\]]*\{(\w+)\}[^\]]*\]", phrase))
+            slots = set(re.findall(r"\{(\w+)\}", phrase))
+            assert slots - optional == tool.required, phrase
+            assert sampled <= slots, phrase
+            assert not phrase.endswith(".")
+
+
+def test_schemas_and_default_results_are_short() -> None:
+    # four characters a token is a safe reading of JSON for the tokenizers in use
+    texts = [json.dumps(msgspec.to_builtins(t.schema)) for t in SERVER.tools.values()]
+    assert sum(map(len, texts)) / 4 < 4500
+    for seed in range(8):
+        d = desk(seed)
+        for name, tool in SERVER.tools.items():
+            if tool.effect == "read":
+                result = d.session.call(name, {})
+                assert len(result.json()) < 1100, (name, len(result.json()))
+
+
+def test_only_the_pin_is_a_secret_among_the_parameters() -> None:
+    secrets = {n: set(t.sensitive) for n, t in SERVER.tools.items() if t.sensitive}
+    assert secrets == {"withdraw_cash": {"pin"}}
+
+
+def test_amounts_shown_are_those_of_the_rows() -> None:
+    d = desk()
+    listed = {a["id"]: a for a in d.ok("list_accounts", limit=50)["accounts"]}
+    for account in d.bank.my_accounts():
+        shown = listed[account.id]
+        assert cents(shown["balance"]) == account.balance
+        free = account.balance + account.overdraft_limit
+        usable = account.status == "open" and account.kind != "term"
+        assert cents(shown["available"]) == (free if usable else 0)
