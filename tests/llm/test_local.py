@@ -14,9 +14,13 @@ transformers = pytest.importorskip("transformers")
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 
+from provegym import worlds  # noqa: E402
 from provegym.errors import InputError  # noqa: E402
 from provegym.llm.local import BatchedGenerator, LocalPolicies, hf_policy  # noqa: E402
-from provegym.types import Task  # noqa: E402
+from provegym.records import encode, write_atomic  # noqa: E402
+from provegym.rollout.run import rollout_file  # noqa: E402
+from provegym.servers import load  # noqa: E402
+from provegym.types import Task, Turn  # noqa: E402
 
 END = "<|im_end|>"
 PLAIN = (
@@ -70,7 +74,7 @@ def tokenizer() -> Any:
 
 @pytest.fixture(scope="module")
 def model(tokenizer: Any) -> Any:
-    return make_model(tokenizer)
+    return make_model(tokenizer, context=4096)
 
 
 @pytest.fixture
@@ -270,3 +274,27 @@ def test_a_checkpoint_without_a_chat_template_is_refused(tmp_path: Path) -> None
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot load"):
         hf_policy(str(tmp_path))
+
+
+def test_a_checkpoint_plays_episodes_in_full_batches(
+    model: Any, tokenizer: Any, batches: list[int], tmp_path: Path
+) -> None:
+    tools = tuple(load("banking").tools[name].schema for name in ("list_accounts", "list_loans"))
+    turns = (Turn(user="What accounts do I have?"), Turn(user="Thanks."))
+    tasks = [
+        Task(f"t{n}", "workflow", turns, servers=("banking",), seed=n, tools=tools)
+        for n in range(5)
+    ]
+    write_atomic(tmp_path / "tasks.jsonl", map(encode, tasks))
+    generator = BatchedGenerator(model, tokenizer, max_new_tokens=4)
+    summary = rollout_file(
+        tmp_path / "tasks.jsonl",
+        "hf:tiny",
+        tmp_path / "traces.jsonl",
+        open_session=worlds.open_session,
+        make_policy=LocalPolicies(generator, tokenizer, lenient=True),
+        concurrency=3,
+    )
+    assert summary.stop_reasons == {"done": 5}
+    assert batches == [3, 3, 2, 2]  # two turns of three episodes, then of the other two
+    assert 10 <= summary.usage.completion_tokens <= 40
