@@ -7,18 +7,14 @@ end in one line and exit code 1, an interrupt in 130.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from provegym import __version__, terminal
+from provegym import __version__, tables, terminal
 from provegym.errors import InputError, ProvegymError, UnknownName
-
-if TYPE_CHECKING:
-    from provegym.scoring import ScoreSummary
-    from provegym.world.tool import Tool
 
 app = typer.Typer(
     name="provegym",
@@ -94,6 +90,30 @@ def _example(*lines: str) -> str:
     return "\b\n" + "\n".join(["Example:", *(f"  {line}" for line in lines)])
 
 
+@app.command(
+    epilog=_example(
+        "provegym run configs/demo.toml",
+        "provegym run configs/demo.toml --set grpo.steps=10 --set run.out=/tmp/short",
+    )
+)
+def run(
+    config: Annotated[Path, typer.Argument(help="A run's settings (TOML).")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Do a whole run: tasks, training, held-out evaluation. Goes on where it was stopped."""
+    from provegym.config import load
+    from provegym.runs import run as run_all
+
+    summary = run_all(load(config, settings or ()), terminal.progress)
+    if json:
+        terminal.as_json(summary)
+    else:
+        tables.show_run(summary)
+
+
 servers_app = typer.Typer(help="The library of tool servers.", rich_markup_mode=None)
 app.add_typer(servers_app, name="servers")
 
@@ -138,19 +158,7 @@ def servers_show(
     if json:
         terminal.as_json([tool.schema for tool in server.tools.values()])
         return
-    tools = [
-        (tool.name, tool.effect, ", ".join(_parameters(tool)), tool.description)
-        for tool in server.tools.values()
-    ]
-    terminal.table(("tool", "effect", "parameters", "description"), tools, server.title)
-    tables = servers.world(0, (name,)).templates.values()
-    terminal.table(("table", "rows"), [(table.name, len(table.rows)) for table in tables])
-
-
-def _parameters(tool: Tool) -> Iterator[str]:
-    """Names of a tool's parameters, optional ones in brackets."""
-    for parameter in tool.parameters:
-        yield parameter.name if parameter.name in tool.required else f"[{parameter.name}]"
+    tables.show_server(server, servers.world(0, (name,)))
 
 
 def _named(servers: str) -> tuple[str, ...]:
@@ -217,14 +225,8 @@ def synth(
         summary = synthesize(Plan(root, names, names), settings, edges, out, advance)
     if json:
         terminal.as_json(summary)
-        return
-    terminal.table(("kind", "tasks"), summary.kinds.items(), str(out))
-    terminal.table(("rejected for", "candidates"), _most_first(summary.rejected))
-    terminal.line(f"{summary.tasks} certified tasks of {summary.candidates} candidates")
-
-
-def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    else:
+        tables.show_tasks(summary, str(out))
 
 
 @app.command(epilog=_example("provegym certify tasks.jsonl"))
@@ -315,10 +317,8 @@ def rollout(
         )
     if json:
         terminal.as_json(summary)
-        return
-    terminal.table(("outcome", "calls"), summary.outcomes.items(), f"{policy}: {out}")
-    terminal.table(("stop reason", "episodes"), summary.stop_reasons.items())
-    terminal.line(f"{summary.traces} traces, {summary.masked} masked, {summary.calls} calls")
+    else:
+        tables.show_traces(summary, f"{policy}: {out}")
 
 
 @app.command(
@@ -339,7 +339,11 @@ def score(
     """Score traces against their tasks; a pure function that opens no server."""
     from provegym.scoring import score_files
 
-    _show_scores(score_files(tasks, traces, preset, out, explain), out, json)
+    summary = score_files(tasks, traces, preset, out, explain)
+    if json:
+        terminal.as_json(summary)
+    else:
+        tables.show_scores(summary, out)
 
 
 @app.command(
@@ -370,8 +374,11 @@ def rescore(
             world=content,
             progress=advance,
         )
-    _show_scores(score_files(tasks, replayed, preset, out), out, json)
-    if not json:
+    summary = score_files(tasks, replayed, preset, out)
+    if json:
+        terminal.as_json(summary)
+    else:
+        tables.show_scores(summary, out)
         same, total = _agreement(traces, replayed)
         terminal.line(f"{same} of {total} traces gave the same results again: {replayed}")
 
@@ -384,14 +391,3 @@ def _agreement(traces: Path, replayed: Path) -> tuple[int, int]:
     pairs = zip(read(traces, Trace), read(replayed, Trace), strict=True)
     same = [a.calls == b.calls and a.final_changes == b.final_changes for a, b in pairs]
     return sum(same), len(same)
-
-
-def _show_scores(summary: ScoreSummary, out: Path, json: bool) -> None:
-    if json:
-        terminal.as_json(summary)
-        return
-    rows = [(name, "-" if mean is None else mean) for name, mean in summary.means.items()]
-    terminal.table(("component", "mean"), rows, f"{summary.preset}: {out}")
-    terminal.line(f"{summary.count} traces, {summary.masked} masked")
-    if summary.explained:
-        terminal.line(f"reasons: {summary.explained}")

@@ -33,10 +33,12 @@ def fine_tune(
     config: RunConfig, tasks: list[Task], start: Path | None, out: Path, show: Show
 ) -> Path:
     """Teach the ground truth of `tasks` to the policy at `start`, or to a new one."""
-    from provegym.train import models, sft
+    from provegym.train import models
 
     if models.is_policy(out / "policy"):
         return out / "policy"
+    from provegym.train import sft
+
     _steady(config)
     model, tokenizer = _trainable(config, tasks, start)
     codec = _codec(config, tokenizer)
@@ -57,11 +59,13 @@ def fine_tune(
 
 def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> Path:
     """Train the policy at `start` by GRPO on `tasks`."""
-    from provegym.train import models, trl
+    from provegym.train import models
 
     out, wanted = config.run.folder / "grpo", config.grpo
     if models.is_policy(out / "policy"):
         return out / "policy"
+    from provegym.train import trl
+
     _steady(config)
     model, tokenizer = models.load(start, trainable=True)
     settings = trl.GrpoConfig(
@@ -170,5 +174,8 @@ def _steady(config: RunConfig) -> None:
     """One thread for `tiny`: it is faster so, and gives the same bits on every run."""
     import torch
 
+    from provegym.train import models
+
+    models.quiet()
     if config.run.policy == "tiny":
         torch.set_num_threads(1)

@@ -20,8 +20,10 @@ NEWS_EVERY = 0.1
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print a table; numbers are set right, floats with four digits."""
+    """Print a table, unless it is empty; numbers are set right, floats with four digits."""
     cells = [[_text(cell) for cell in row] for row in rows]
+    if not cells:
+        return
     if sys.stdout.isatty():
         _rich_table(columns, cells, title)
     else:
@@ -68,7 +70,7 @@ def _numeric(cells: Sequence[Sequence[str]]) -> list[bool]:
 
 def _plain_table(columns: Sequence[str], cells: Sequence[Sequence[str]], title: str) -> None:
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    right = _numeric(cells) or [False] * len(columns)
+    right = _numeric(cells)
     if title:
         line(title)
     for row in [columns, *cells]:
@@ -84,7 +86,7 @@ def _rich_table(columns: Sequence[str], cells: Sequence[Sequence[str]], title: s
     from rich.table import Table
 
     shown = Table(title=title or None, title_justify="left")
-    for name, numeric in zip(columns, _numeric(cells) or [False] * len(columns), strict=True):
+    for name, numeric in zip(columns, _numeric(cells), strict=True):
         shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         shown.add_row(*row)

@@ -20,7 +20,7 @@ CORE = {"types", "errors", "seeding", "records"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
     *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
-    *("learning", "runs", "terminal"),
+    *("learning", "runs", "tables", "terminal"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": EPISODE | {"config", "train"},
     "runs": ANY,
     "terminal": set(),
+    "tables": ANY,
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""

@@ -1,0 +1,82 @@
+"""How the command line shows what each stage ended with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from provegym.terminal import line, table
+
+if TYPE_CHECKING:
+    from provegym.rollout.summary import TraceSummary
+    from provegym.runs import RunSummary
+    from provegym.scoring import ScoreSummary
+    from provegym.synth.pipeline import Summary as SynthSummary
+    from provegym.world.server import Server
+    from provegym.world.tool import Tool
+    from provegym.world.world import World
+
+
+def show_server(server: Server, world: World) -> None:
+    """A server's tools and the sizes of its tables."""
+    tools = [
+        (tool.name, tool.effect, ", ".join(_parameters(tool)), tool.description)
+        for tool in server.tools.values()
+    ]
+    table(("tool", "effect", "parameters", "description"), tools, server.title)
+    sizes = [(template.name, len(template.rows)) for template in world.templates.values()]
+    table(("table", "rows"), sizes)
+
+
+def show_tasks(summary: SynthSummary, title: str) -> None:
+    """What became of the candidates."""
+    table(("kind", "tasks"), _most_first(summary.kinds), title)
+    table(("rejected for", "candidates"), _most_first(summary.rejected))
+    line(f"{summary.tasks} certified tasks of {summary.candidates} candidates")
+
+
+def show_traces(summary: TraceSummary, title: str) -> None:
+    """What the calls of a rollout came to."""
+    table(("outcome", "calls"), _most_first(summary.outcomes), title)
+    table(("stop reason", "episodes"), _most_first(summary.stop_reasons))
+    table(("fault of ours", "episodes"), _most_first(summary.faults))
+    line(f"{summary.traces} traces, {summary.masked} masked, {summary.calls} calls")
+
+
+def show_scores(summary: ScoreSummary, out: Path) -> None:
+    """Means of each component."""
+    rows = [(name, "-" if mean is None else mean) for name, mean in summary.means.items()]
+    table(("component", "mean"), rows, f"{summary.preset}: {out}")
+    line(f"{summary.count} traces, {summary.masked} masked")
+    if summary.explained:
+        line(f"reasons: {summary.explained}")
+
+
+def show_run(summary: RunSummary) -> None:
+    """Yield of synthesis, held-out measures before and after, training reward, memory."""
+    show_tasks(summary.train, "Training tasks")
+    show_tasks(summary.heldout, "Held-out tasks")
+    before, after = summary.before.report.overall, summary.after.report.overall
+    rows = [
+        (name, before.get(name, "-"), after.get(name, "-"), gain)
+        for name, gain in summary.gain.items()
+    ]
+    columns = ("held-out", "before", "after", "difference")
+    table(columns, rows, "Means with 95 % intervals over tasks")
+    first, last = ("-" if end is None else f"{end:.3f}" for end in summary.reward)
+    line(
+        f"training reward: {first} in the first fifth of {summary.steps} steps, {last} in the last"
+    )
+    line(f"peak memory: {summary.peak_memory / 2**30:.2f} GiB")
+    line(f"files: {summary.folder}")
+
+
+def _parameters(tool: Tool) -> Iterator[str]:
+    """Names of a tool's parameters, optional ones in brackets."""
+    for parameter in tool.parameters:
+        yield parameter.name if parameter.name in tool.required else f"[{parameter.name}]"
+
+
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
