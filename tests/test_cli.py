@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from provegym import __version__, cli, records, terminal
 from provegym.errors import InfrastructureError, InputError
-from provegym.types import Call, GroundCall, Task, Trace, Turn
+from provegym.types import Call, GroundCall, Score, Task, Trace, Turn
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (
@@ -197,6 +198,98 @@ def test_a_missing_module_of_our_own_is_not_taken_for_an_extra(
     monkeypatch.setattr("provegym.scoring.score_files", fails)
     with pytest.raises(ModuleNotFoundError):
         provegym(*scored)
+
+
+# --- stages, one after another -------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of eight certified tasks over the bank."""
+    out = tmp_path_factory.mktemp("made") / "tasks.jsonl"
+    arguments = ["synth", "--limit", "8", "--seed", "5", "--servers", "banking", "--out", str(out)]
+    assert cli.call(arguments) == 0
+    return out
+
+
+def test_synth_writes_as_many_certified_tasks_as_asked_for(made: Path) -> None:
+    tasks = list(records.read(made, Task))
+    assert len(tasks) == 8
+    assert all(task.certificate.passed for task in tasks)
+
+
+def test_synth_again_changes_nothing_and_refuses_another_seed(
+    provegym: Command, made: Path
+) -> None:
+    before = made.read_bytes()
+    again = ["synth", "--limit", 8, "--servers", "banking", "--out", made]
+    assert "8 certified tasks of" in provegym(*again, "--seed", 5).out
+    refused = provegym(*again, "--seed", 6)
+    assert refused.code == 2
+    assert "tasks.jsonl was made with" in refused.err
+    assert made.read_bytes() == before
+
+
+def test_certify_finds_a_task_that_was_tampered_with(
+    provegym: Command, made: Path, tmp_path: Path
+) -> None:
+    assert provegym("certify", made).out == "8 of 8 tasks certified\n"
+    tasks = list(records.read(made, Task))
+    broken = msgspec.structs.replace(tasks[3], final_changes={"banking.payees": {"+1": {}}})
+    changed = [*tasks[:3], broken, *tasks[4:]]
+    records.write_atomic(tmp_path / "tasks.jsonl", map(records.encode, changed))
+    told = provegym("certify", tmp_path / "tasks.jsonl", "--json")
+    assert told.code == 1
+    assert list(json.loads(told.out)["failed"]) == [broken.id]
+
+
+def test_the_oracle_scores_the_maximum_and_replays_to_the_same_scores(
+    provegym: Command, made: Path, tmp_path: Path
+) -> None:
+    traces, scores, again = (tmp_path / f"{name}.jsonl" for name in ("traces", "scores", "again"))
+    assert provegym("rollout", made, "--policy", "oracle", "--out", traces).code == 0
+    files = ("--tasks", made, "--traces", traces, "--preset", "strict")
+    assert provegym("score", *files, "--out", scores).code == 0
+    assert [row.normalized for row in records.read(scores, Score)] == [1.0] * 8
+    told = provegym("rescore", *files, "--out", again)
+    assert "8 of 8 traces gave the same results again" in told.out
+    assert again.read_bytes() == scores.read_bytes()
+
+
+def test_an_unknown_name_is_one_line_that_lists_the_known(
+    provegym: Command, made: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    for arguments, told in (
+        (
+            ["rollout", made, "--policy", "best", "--out", out],
+            "unknown policy 'best'; known: oracle",
+        ),
+        (["synth", "--servers", "bank", "--out", out], "unknown server 'bank'; known: banking"),
+        (["synth", "--teacher", "human", "--out", out], "unknown teacher 'human'; known: offline"),
+        (["servers", "show", "bank"], "unknown server 'bank'; known: banking"),
+    ):
+        ran = provegym(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"error: {told}")
+    assert not out.exists()
+
+
+def test_a_server_is_shown_with_its_tools_and_tables(provegym: Command) -> None:
+    told = provegym("servers", "show", "banking")
+    assert "transfer_between_accounts" in told.out
+    assert "banking.accounts" in told.out
+    schemas = json.loads(provegym("servers", "show", "banking", "--json").out)
+    assert len(schemas) == 17
+    assert {schema["type"] for schema in schemas} == {"function"}
+
+
+def test_graph_counts_every_pair_once(provegym: Command, tmp_path: Path) -> None:
+    out = tmp_path / "graph.json"
+    told = provegym("graph", "--servers", "banking", "--out", out)
+    assert told.code == 0
+    pairs = json.loads(out.read_bytes())["pairs"]
+    assert sum(pairs.values()) == 17 * 16
 
 
 # --- what is shown -------------------------------------------------------------------------
