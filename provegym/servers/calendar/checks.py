@@ -165,6 +165,19 @@ def person(state: Agenda, said: str) -> Person:
     return found
 
 
+@lru_cache(maxsize=256)
+def _spoken_names(seed: int) -> tuple[tuple[str, str], ...]:
+    return tuple((p.name.lower(), p.email) for p in cast(seed).people)
+
+
+def emails_of(state: Agenda, words: list[str]) -> list[str]:
+    """Addresses of the people whose names hold all these lower-case words."""
+    names = _spoken_names(state.cast.seed)
+    for word in words:
+        names = tuple(entry for entry in names if word in entry[0])
+    return [email for _, email in names]
+
+
 def part(state: Agenda, event: Event, email: str) -> Attendee | None:
     """That person's row in the event, if invited."""
     rows = state.attendees.where(event_id=event.id)
@@ -174,20 +187,24 @@ def part(state: Agenda, event: Event, email: str) -> Attendee | None:
 # -- what is taken -------------------------------------------------------------------------
 
 
-def commitments(state: Agenda, email: str) -> Iterator[Event]:
-    """Standing events that the person attends and has not declined."""
+def commitments(state: Agenda, email: str, begin: int, end: int) -> Iterator[tuple[Event, Series]]:
+    """Standing events that the person has not declined and that may touch that time."""
+    event_of, series_of = state.events.get, state.series
     for row in state.attendees.where(email=email):
         if row.response != "declined":
-            event = state.events[row.event_id]
-            if event.status == "confirmed":
-                yield event
+            event = event_of(row.event_id)
+            if event is not None and event.status == "confirmed":
+                series = series_of(event)
+                if series.begin < end and begin < series.end:
+                    yield event, series
 
 
 def conflict(state: Agenda, email: str, series: Series, but: str = "") -> tuple[Event, int] | None:
     """An event of that person, other than `but`, at the same time, and when that is."""
-    for event in commitments(state, email):
+    now = state.seconds
+    for event, busy in commitments(state, email, series.begin, series.end):
         if event.id != but:
-            when = series.overlap(state.series(event), state.seconds)
+            when = series.overlap(busy, now)
             if when is not None:
                 return event, when
     return None
@@ -243,7 +260,7 @@ def ensure_seats(room: Room, people: int) -> None:
 
 def planned(start: str, zone_name: str, seconds: int, rule: Rule | None) -> Series:
     """The series that this rule would give; `invalid_recurrence` where it is too long or dense."""
-    series = Series(expand(start, zone_name, rule), seconds)
+    series = Series.of(expand(start, zone_name, rule), seconds)
     if rule is None:
         return series
     number = len(series.starts) + len(rule.excluded)

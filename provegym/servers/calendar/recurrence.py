@@ -12,10 +12,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from importlib import resources
 from itertools import islice
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from dateutil.rrule import DAILY, MONTHLY, WEEKLY, rrule, weekdays
+from msgspec import Struct
 
 from provegym.world.fields import Date, Ref
 from provegym.world.table import Row
@@ -52,11 +53,29 @@ class Rule(Row, frozen=True):
     excluded: tuple[Date, ...] = ()
 
 
-class Series(NamedTuple):
+class Series(Struct, frozen=True):
     """All occurrences of an event: their starts (Unix seconds, rising) and common length."""
 
     starts: tuple[int, ...]
     seconds: int
+    begin: int
+    """When the first occurrence begins."""
+    end: int
+    """When the last occurrence ends."""
+
+    @staticmethod
+    def of(starts: tuple[int, ...], seconds: int) -> Series:
+        """The series of these starts; without any it begins after it ends and meets no other."""
+        if not starts:
+            return Series(starts, seconds, 1, 0)
+        return Series(starts, seconds, starts[0], starts[-1] + seconds)
+
+    def within(self, begin: int, end: int) -> tuple[int, ...]:
+        """Starts of the occurrences that touch the time from `begin` to `end`."""
+        if self.begin >= end or self.end <= begin:
+            return ()
+        low = bisect_right(self.starts, begin - self.seconds)
+        return self.starts[low : bisect_left(self.starts, end)]
 
     def upcoming(self, now: int) -> int | None:
         """Start of the first occurrence that has not ended at `now`."""
@@ -65,6 +84,8 @@ class Series(NamedTuple):
 
     def overlap(self, other: Series, since: int = 0) -> int | None:
         """When the two first take place at once, looking only at what ends after `since`."""
+        if self.end <= other.begin or other.end <= self.begin:
+            return None
         few, many = (self, other) if len(self.starts) <= len(other.starts) else (other, self)
         for start in few.starts:
             index = bisect_left(many.starts, start + few.seconds) - 1

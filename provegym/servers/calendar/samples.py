@@ -82,7 +82,7 @@ def list_meeting_rooms(state: Agenda, rnd: Random) -> Arguments:
 
 def book_meeting_room(state: Agenda, rnd: Random) -> Arguments:
     """A room that takes one of the user's events."""
-    event = _any(rnd, _mine(state))
+    event = _any(rnd, _meetings(state))
     people = len(state.attendees.where(event_id=event.id))
     rooms = rnd.sample(list(state.rooms), len(state.rooms))
     good = (r for r in rooms if _takes(state, r, event, people))
@@ -100,7 +100,11 @@ def create_event(state: Agenda, rnd: Random) -> Arguments:
     """A free time of the user's next weeks."""
     seconds = 60 * rnd.choice(LENGTHS)
     user = state.cast.user.email
-    start = _try(lambda: _some_time(state, rnd), lambda s: _free(state, [user], s, seconds))
+
+    def free(series: Series) -> bool:
+        return conflict(state, user, series) is None
+
+    start = _try(lambda: _some_time(state, rnd), lambda s: free(Series.of((s,), seconds)))
     title = f"{rnd.choice(SUBJECTS)} {rnd.choice(FORMS)}"
     writable = [c.id for c in state.calendars if c.access != "reader"]
     more = _maybe(
@@ -134,31 +138,34 @@ def update_event(state: Agenda, rnd: Random) -> Arguments:
 def reschedule_event(state: Agenda, rnd: Random) -> Arguments:
     """A time that suits all, of a series on the same day."""
     event = _any(rnd, _mine(state))
-    seconds = state.series(event).seconds
-    guests = state.attendees.where(event_id=event.id)
-    people = [a.email for a in guests if a.response != "declined"]
-    room = state.rooms[event.room_id] if event.room_id else None
-
-    def fits(start: int) -> bool:
-        series = Series((start,), seconds)
-        clash = room and room_clash(state, room, series, event.id) is not None
-        return not clash and _free(state, people, start, seconds, event.id)
-
-    start = _try(lambda: _another_time(state, rnd, event), fits)
+    series = state.series(event)
+    old = series.upcoming(state.seconds) or state.seconds
+    start = _try(lambda: _another_time(state, rnd, event, old), lambda s: _fits(state, event, s))
     found = {"event_id": event.id, "start": local(start, state.home)}
-    return found | _maybe(rnd, end=lambda: local(start + seconds, state.home))
+    return found | _maybe(rnd, end=lambda: local(start + series.seconds, state.home))
 
 
-def _another_time(state: Agenda, rnd: Random, event: Event) -> int:
+def _another_time(state: Agenda, rnd: Random, event: Event, old: int) -> int:
     """A series goes to another hour of its day, a single event anywhere."""
     if event.rule_id is None:
         return _some_time(state, rnd)
-    where = zone(event.time_zone)
-    next_one = state.series(event).upcoming(state.seconds + 86_400) or state.seconds
-    if state.series(event).upcoming(state.seconds) != next_one:
-        return _some_time(state, rnd)
-    day = datetime.fromtimestamp(next_one, where)
-    return int(day.replace(hour=rnd.randrange(9, 17)).timestamp())
+    day = datetime.fromtimestamp(old, zone(event.time_zone))
+    return int(day.replace(hour=rnd.randrange(8, 20)).timestamp())
+
+
+def _fits(state: Agenda, event: Event, start: int) -> bool:
+    """Whether the next occurrence can go there, the others as far."""
+    series = state.series(event)
+    shift = start - (series.upcoming(state.seconds) or start)
+    moved = Series.of(tuple(s + shift for s in series.starts), series.seconds)
+    room = state.rooms[event.room_id] if event.room_id else None
+    if start <= state.seconds or not shift:
+        return False
+    if room and room_clash(state, room, moved, event.id) is not None:
+        return False
+    guests = state.attendees.where(event_id=event.id)
+    people = [a.email for a in guests if a.response != "declined"]
+    return all(conflict(state, email, moved, event.id) is None for email in people)
 
 
 def cancel_event(state: Agenda, rnd: Random) -> Arguments:
@@ -174,8 +181,8 @@ def cancel_event(state: Agenda, rnd: Random) -> Arguments:
 
 def set_recurrence(state: Agenda, rnd: Random) -> Arguments:
     """A single event, if possible without a room."""
-    single = [e for e in _mine(state) if e.rule_id is None]
-    event = _any(rnd, [e for e in single if e.room_id is None] or single or _mine(state))
+    single = [e for e in _meetings(state) if e.rule_id is None]
+    event = _any(rnd, [e for e in single if e.room_id is None] or single or _meetings(state))
     frequency = rnd.choice(("daily", "weekly", "weekly", "monthly"))
     found: Arguments = {"event_id": event.id, "frequency": frequency}
     found |= {"interval": 2} if rnd.random() < 0.3 else {}
@@ -188,7 +195,7 @@ def set_recurrence(state: Agenda, rnd: Random) -> Arguments:
 
 def invite_attendee(state: Agenda, rnd: Random) -> Arguments:
     """Someone free who is not yet invited."""
-    event = _any(rnd, [e for e in _mine(state) if _has_seat(state, e)] or _mine(state))
+    event = _any(rnd, [e for e in _meetings(state) if _has_seat(state, e)] or _mine(state))
     invited = {a.email for a in state.attendees.where(event_id=event.id)}
     others = [p for p in state.cast.others if p.email not in invited]
     series = state.series(event)
@@ -271,6 +278,12 @@ def _mine(state: Agenda) -> list[Event]:
     return [e for e in _coming(state) if e.organizer == user] or _coming(state)
 
 
+def _meetings(state: Agenda) -> list[Event]:
+    """Those of the user's events that are not private ones, where there are any."""
+    private = {c.id for c in state.calendars.where(name="Personal")}
+    return [e for e in _mine(state) if e.calendar_id not in private] or _mine(state)
+
+
 def _today(state: Agenda) -> date:
     return state.now.astimezone(zone(state.home)).date()
 
@@ -285,8 +298,3 @@ def _some_time(state: Agenda, rnd: Random) -> int:
     half = rnd.randrange(18, 33)
     at = datetime(of.year, of.month, of.day, half // 2, half % 2 * 30, tzinfo=zone(state.home))
     return int(at.timestamp())
-
-
-def _free(state: Agenda, emails: list[str], start: int, seconds: int, but: str = "") -> bool:
-    series = Series((start,), seconds)
-    return all(conflict(state, email, series, but) is None for email in emails)

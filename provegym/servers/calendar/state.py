@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from datetime import datetime
-from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
 from provegym.servers.calendar.recurrence import (
@@ -106,6 +105,12 @@ class Room(Row, frozen=True):
     in_service: bool
 
 
+_known: dict[int, tuple[Event, Rule | None, Series]] = {}
+"""Series by the identity of frozen rows, which sessions share: hashing them would cost more than
+all else. An entry holds its row, so that no other can come to have the same identity."""
+_MOST_KNOWN = 20_000
+
+
 class Agenda(State):
     """The tables of the calendar."""
 
@@ -129,12 +134,15 @@ class Agenda(State):
 
     def series(self, event: Event) -> Series:
         """The occurrences of an event."""
-        return _series(event, self.rules[event.rule_id] if event.rule_id else None)
-
-
-@lru_cache(maxsize=32768)
-def _series(event: Event, rule: Rule | None) -> Series:
-    return Series(expand(event.start, event.time_zone, rule), length(event))
+        rule = self.rules[event.rule_id] if event.rule_id else None
+        known = _known.get(id(event))
+        if known is not None and known[0] is event and known[1] is rule:
+            return known[2]
+        series = Series.of(expand(event.start, event.time_zone, rule), length(event))
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[id(event)] = event, rule, series
+        return series
 
 
 def length(event: Event) -> int:

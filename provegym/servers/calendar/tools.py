@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, NoReturn
@@ -14,12 +13,12 @@ from provegym.servers.calendar.checks import (
     changeable,
     commitments,
     days,
+    emails_of,
     ensure_free,
     ensure_room,
     ensure_seats,
     midnight,
     moment,
-    next_of,
     organized,
     part,
     person,
@@ -145,22 +144,17 @@ def list_events(
     first, last = days(start_date, end_date or "", LIST_DAYS)
     window = midnight(first, state.home), midnight(last + timedelta(days=1), state.home)
     if calendar_id is None:
-        events: Iterable[Event] = commitments(state, state.cast.user.email)
+        events = commitments(state, state.cast.user.email, *window)
     else:
         events = _in_calendar(state, the_calendar(state, calendar_id).id)
-    found = [(s, e.title, e) for e in events for s in _within(state.series(e), window)]
+    found = [(s, e.title, e) for e, series in events for s in series.within(*window)]
     shown, total, after = page(sorted(found, key=lambda f: f[:2]), limit, cursor)
     return EventPage([event_item(state, e, s) for s, _, e in shown], total, after)
 
 
-def _in_calendar(state: Agenda, calendar_id: str) -> list[Event]:
-    return state.events.where(calendar_id=calendar_id, status="confirmed")
-
-
-def _within(series: Series, window: tuple[int, int]) -> tuple[int, ...]:
-    begin, end = window
-    low = bisect_right(series.starts, begin - series.seconds)
-    return series.starts[low : bisect_left(series.starts, end)]
+def _in_calendar(state: Agenda, calendar_id: str) -> Iterator[tuple[Event, Series]]:
+    for event in state.events.where(calendar_id=calendar_id, status="confirmed"):
+        yield event, state.series(event)
 
 
 @tool(
@@ -189,29 +183,32 @@ def search_events(
         limit: Events per page.
         cursor: next_cursor of the page before.
     """
-    words, now, user = query.lower().split(), state.seconds, state.cast.user.email
+    now, user = state.seconds, state.cast.user.email
     found = [
-        (next_of(state, e), e.title, e)
-        for e in _matching(state, words)
-        if e.status == "confirmed"
-        and (not organized_by_me or e.organizer == user)
-        and (include_past or state.series(e).upcoming(now) is not None)
+        (start, event.title, event)
+        for event in _matching(state, query.lower().split())
+        if not organized_by_me or event.organizer == user
+        for start in _shown_start(state.series(event), now, include_past)
     ]
     shown, total, after = page(sorted(found, key=lambda f: f[:2]), limit, cursor)
     return EventPage([event_item(state, e, s) for s, _, e in shown], total, after)
 
 
+def _shown_start(series: Series, now: int, include_past: bool) -> tuple[int, ...]:
+    """Start of the next occurrence; of a past series its last one or, unless wanted, none."""
+    start = series.upcoming(now)
+    if start is not None:
+        return (start,)
+    return series.starts[-1:] if include_past else ()
+
+
 def _matching(state: Agenda, words: list[str]) -> Iterator[Event]:
-    named = _events_of_named(state, words)
-    for event in state.events:
-        text = f"{event.title} {event.location} {event.description}".lower()
+    rows = (a for email in emails_of(state, words) for a in state.attendees.where(email=email))
+    named = {row.event_id for row in rows}
+    for event in state.events.where(status="confirmed"):
+        text = f"{event.title}\n{event.location}\n{event.description}".lower()
         if event.id in named or all(word in text for word in words):
             yield event
-
-
-def _events_of_named(state: Agenda, words: list[str]) -> set[str]:
-    named = [p for p in state.cast.people if all(w in p.name.lower() for w in words)]
-    return {a.event_id for p in named for a in state.attendees.where(email=p.email)}
 
 
 @tool(
@@ -323,10 +320,9 @@ def _busy_spans(
     state: Agenda, people: list[Person], window: tuple[int, int]
 ) -> list[tuple[int, int]]:
     """When any of them is busy, in order and without overlaps."""
-    events = {e.id: e for p in people for e in commitments(state, p.email)}
-    all_series = map(state.series, events.values())
+    busy = (series for p in people for _, series in commitments(state, p.email, *window))
     merged: list[tuple[int, int]] = []
-    for begin, end in sorted((s, s + x.seconds) for x in all_series for s in _within(x, window)):
+    for begin, end in sorted((s, s + x.seconds) for x in busy for s in x.within(*window)):
         if merged and begin <= merged[-1][1]:
             merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
@@ -410,7 +406,7 @@ def list_meeting_rooms(
 
 def _free_rooms(state: Agenda, rooms: list[Room], start: datetime, end: datetime) -> list[Room]:
     begin = int(start.timestamp())
-    wanted = Series((begin,), int(end.timestamp()) - begin)
+    wanted = Series.of((begin,), int(end.timestamp()) - begin)
     return [r for r in rooms if r.in_service and room_clash(state, r, wanted) is None]
 
 
@@ -447,7 +443,7 @@ def book_meeting_room(state: Agenda, event_id: EventId, room_id: RoomId) -> Even
         refuse("room_out_of_service", f"{room.name} is out of service; choose another room")
     ensure_seats(room, len(state.attendees.where(event_id=event.id)))
     ensure_room(state, room, state.series(event), event.id)
-    return receipt(state, _change(state, event, room_id=room.id, location=room.building))
+    return receipt(state, _change(state, event, room_id=room.id))
 
 
 def _change(state: Agenda, event: Event, **fields: object) -> Event:
@@ -494,7 +490,7 @@ def create_event(
     _ensure_future(state, first)
     begin = int(first.timestamp())
     if not force:
-        ensure_free(state, user, Series((begin,), int((last - first).total_seconds())))
+        ensure_free(state, user, Series.of((begin,), int((last - first).total_seconds())))
     event = Event(
         id=state.events.new_id(),
         calendar_id=calendar.id,
