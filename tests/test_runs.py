@@ -1,0 +1,168 @@
+"""The run of a whole config: what it leaves, what it refuses, and what a kill does to it."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from provegym import config, records, runs
+from provegym.config import RunConfig
+from provegym.errors import ManifestMismatch, UnknownName
+from provegym.runs import Advance, RunSummary
+from provegym.types import Score, Task
+
+ROOT = Path(__file__).parents[1]
+
+SMALL = """
+[run]
+name = "small"
+seed = 3
+policy = "tiny"
+servers = ["banking"]
+[synth]
+limit = 4
+world_seeds = 1
+tools_per_task = 4
+max_prompt_tokens = 4096
+[sft]
+epochs = 1
+[grpo]
+steps = 2
+group_size = 2
+prompts_per_step = 1
+learning_rate = 1e-4
+beta = 0
+max_completion_tokens = 256
+max_reply_tokens = 48
+max_result_tokens = 128
+max_steps = 2
+[eval]
+tasks = 3
+"""
+
+
+@contextmanager
+def silent(_: str) -> Iterator[Advance]:
+    yield lambda done, total: None
+
+
+def small(folder: Path, *overrides: str) -> RunConfig:
+    path = folder / "small.toml"
+    path.write_text(SMALL, "utf-8")
+    return config.load(path, [f"run.out={folder / 'out'}", *overrides])
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    """The files that must not depend on how often a run was killed."""
+    names = ("*/tasks.jsonl", "*/conversations.jsonl", "eval/*.jsonl")
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for name in names
+        for path in folder.glob(name)
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunConfig, RunSummary]:
+    settings = small(tmp_path_factory.mktemp("run"))
+    return settings, runs.run(settings, silent)
+
+
+def test_a_run_leaves_certified_tasks_a_policy_and_scores(
+    finished: tuple[RunConfig, RunSummary],
+) -> None:
+    settings, summary = finished
+    folder = settings.run.folder
+    assert (summary.train.tasks, summary.heldout.tasks, summary.steps) == (4, 3, 2)
+    assert (folder / "grpo" / "policy" / "model.safetensors").is_file()
+    for name in ("before", "after"):
+        scores = list(records.read(folder / "eval" / f"{name}.scores.jsonl", Score))
+        assert [score.preset for score in scores] == ["strict"] * 3
+    assert summary.gain["reward"].n == 3
+    assert summary.compared is None
+    assert summary.peak_memory > 50 * 2**20
+
+
+def test_training_and_held_out_tasks_share_no_world(
+    finished: tuple[RunConfig, RunSummary],
+) -> None:
+    folder = finished[0].run.folder
+    train, heldout = (
+        {task.seed for task in records.read(folder / name / "tasks.jsonl", Task)}
+        for name in ("train", "heldout")
+    )
+    assert train
+    assert heldout
+    assert not train & heldout
+
+
+def test_a_finished_run_costs_nothing_to_repeat(finished: tuple[RunConfig, RunSummary]) -> None:
+    settings, summary = finished
+    before = outputs(settings.run.folder)
+    again = runs.run(settings, silent)
+    assert outputs(settings.run.folder) == before
+    assert again.gain == summary.gain
+    assert again.reward == summary.reward
+
+
+def test_other_settings_are_refused_by_their_name(tmp_path: Path) -> None:
+    runs.claim(small(tmp_path))
+    runs.claim(small(tmp_path))
+    with pytest.raises(ManifestMismatch, match=r"holds a run with grpo\.steps 2, but 3 is asked"):
+        runs.claim(small(tmp_path, "grpo.steps=3"))
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("run.servers=['bank']", "unknown server 'bank'"),
+        ("grpo.preset=kind", "unknown preset 'kind'"),
+        ("eval.preset=kind", "unknown preset 'kind'"),
+    ],
+)
+def test_names_are_looked_up_before_anything_is_written(
+    tmp_path: Path, override: str, told: str
+) -> None:
+    with pytest.raises(UnknownName, match=told):
+        runs.run(small(tmp_path, override), silent)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_ends_of_a_curve_are_a_fifth_each() -> None:
+    assert runs.ends([]) == (None, None)
+    assert runs.ends([0.25]) == (0.25, 0.25)
+    assert runs.ends([0.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]) == (0.5, 0.5)
+
+
+@pytest.mark.slow
+def test_a_run_killed_ten_times_ends_with_the_same_bytes(
+    finished: tuple[RunConfig, RunSummary], tmp_path: Path
+) -> None:
+    settings = small(tmp_path)
+    chance = random.Random(11)
+    for _ in range(10):
+        process = start(tmp_path)
+        try:
+            process.wait(timeout=chance.uniform(2, 30))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert start(tmp_path).wait() == 0
+    assert outputs(settings.run.folder) == outputs(finished[0].run.folder)
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    """The command in a group of its own, for synthesis has a second process."""
+    command = ["run", str(folder / "small.toml"), "--set", f"run.out={folder / 'out'}"]
+    script = f"from provegym import cli; raise SystemExit(cli.call({command!r}))"
+    return subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL
+    )
