@@ -179,7 +179,7 @@ class _Maker:
     # -- coupons -----------------------------------------------------------------------------
 
     def make_coupons(self) -> None:
-        """Eleven coupons: one always works, others have minimums, categories or past dates."""
+        """Eleven coupons: one always works, one has expired, others have their terms."""
         words = iter(self.rnd.sample(COUPON_WORDS, len(COUPON_WORDS)))
         self.coupon(f"{next(words)}10", "percent", 10, 0, "", 60)
         self.coupon(f"{next(words)}5OFF", "amount", 500, 1500, "", 45)
@@ -188,9 +188,9 @@ class _Maker:
             value = self.rnd.choice((15, 20, 25))
             code = f"{category.name.upper()}{value}"
             self.coupon(code, "percent", value, 2000, category.id, 40)
-        for word in words:
+        for i, word in enumerate(words):
             value, minimum = self.rnd.choice(((5, 0), (15, 7500), (20, 15000), (30, 40000)))
-            days = self.rnd.choice((-30, -9, -2, 8, 25, 80))
+            days = self.rnd.choice((-30, -9, -2, 8, 25, 80)) if i else -9
             self.coupon(f"{word}{value}", "percent", value, minimum, "", days)
 
     def coupon(
@@ -302,7 +302,7 @@ class _Maker:
         ]
         luck, usable = self.rnd.random(), self.usable(items)
         old = [c for c in self.coupons.values() if c.expires_on < self.ago(0) and not c.used]
-        if items and luck < 0.1 and old:
+        if items and luck < 0.15 and old:
             return self.rnd.choice(old).id
         return self.rnd.choice(usable).id if usable and luck < 0.75 else ""
 

@@ -5,7 +5,8 @@ Amounts are integer cents of US dollars inside rows; tools show decimal strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Annotated, ClassVar, Literal, TypeVar
 
@@ -287,28 +288,31 @@ def violations(shop: Shop) -> Iterator[str]:
 
 
 def _stock_violations(shop: Shop) -> Iterator[str]:
+    held = _held(shop)
     for stock in shop.stock:
         bins = (stock.available, stock.reserved, stock.sold, stock.returning, stock.written_off)
         if min(bins) < 0:
             yield f"stock of {stock.variant_id} is negative: {bins}"
         if sum(bins) != stock.received:
             yield f"stock of {stock.variant_id}: {bins} do not add up to {stock.received}"
-        held = _held(shop, stock.variant_id)
-        if bins[1:] != held:
-            yield f"stock of {stock.variant_id} says {bins[1:]}, carts and orders {held}"
+        counted = tuple(units[stock.variant_id] for units in held)
+        if bins[1:] != counted:
+            yield f"stock of {stock.variant_id} says {bins[1:]}, carts and orders {counted}"
 
 
-def _held(shop: Shop, variant_id: str) -> tuple[int, int, int, int]:
+def _held(shop: Shop) -> tuple[Counter[str], ...]:
     """Units in the cart, sold, coming back and written off, counted from their documents."""
-    reserved = sum(line.quantity for line in shop.cart_lines.where(variant_id=variant_id))
-    sold = sum(
-        line.quantity - line.returned
-        for line in shop.order_lines.where(variant_id=variant_id)
-        if shop.orders[line.order_id].status != "cancelled"
-    )
-    back = shop.returns.where(variant_id=variant_id)
-    returning = sum(r.quantity for r in back if r.status == "requested")
-    lost = sum(r.quantity for r in back if r.status == "refunded" and r.reason in UNSELLABLE)
+    reserved, sold, returning, lost = (Counter[str]() for _ in range(4))
+    for line in shop.cart_lines:
+        reserved[line.variant_id] += line.quantity
+    for item in shop.order_lines:
+        if shop.orders[item.order_id].status != "cancelled":
+            sold[item.variant_id] += item.quantity - item.returned
+    for back in shop.returns:
+        if back.status == "requested":
+            returning[back.variant_id] += back.quantity
+        elif back.reason in UNSELLABLE:
+            lost[back.variant_id] += back.quantity
     return reserved, sold, returning, lost
 
 
@@ -334,14 +338,22 @@ def _order_violations(shop: Shop) -> Iterator[str]:
 
 
 def _catalog_violations(shop: Shop) -> Iterator[str]:
+    stars, count, cheapest = Counter[str](), Counter[str](), dict[str, int]()
+    for review in shop.reviews:
+        stars[review.product_id] += review.stars
+        count[review.product_id] += 1
+    for v in shop.variants:
+        cheapest[v.product_id] = min(v.price, cheapest.get(v.product_id, v.price))
     for product in shop.products:
-        reviews = shop.reviews.where(product_id=product.id)
-        if (product.stars, product.reviews) != (sum(r.stars for r in reviews), len(reviews)):
+        if (product.stars, product.reviews) != (stars[product.id], count[product.id]):
             yield f"product {product.id}: its rating is not that of its reviews"
-        if product.price != min(v.price for v in shop.variants.where(product_id=product.id)):
+        if product.price != cheapest[product.id]:
             yield f"product {product.id}: price is not its cheapest variant's"
-        if len(shop.wishlists.where(product_id=product.id)) > 1:
-            yield f"product {product.id} is on the wishlist twice"
-    variants = [line.variant_id for line in shop.cart_lines]
-    if len(set(variants)) != len(variants):
+    if _repeats(wish.product_id for wish in shop.wishlists):
+        yield "a product is on the wishlist twice"
+    if _repeats(line.variant_id for line in shop.cart_lines):
         yield "two cart lines hold the same variant"
+
+
+def _repeats(values: Iterable[str]) -> bool:
+    return any(count > 1 for count in Counter(values).values())

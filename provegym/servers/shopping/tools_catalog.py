@@ -139,8 +139,10 @@ def rating(product: Product) -> float:
 
 def in_stock(shop: Shop, product: Product) -> bool:
     """Whether some variant can be bought now."""
+    if product.discontinued:
+        return False
     variants = shop.variants.where(product_id=product.id)
-    return not product.discontinued and any(shop.stock_of(v.id).available for v in variants)
+    return any(shop.stock_of(v.id).available for v in variants)
 
 
 def _summary(shop: Shop, p: Product) -> ProductSummary:
@@ -207,13 +209,11 @@ def search_products(
     """
     words = query.lower().split()
     top = cents(max_price) if max_price else None
-    found = [
-        p
-        for p in _sold_in(shop, category)
-        if (top is None or p.price <= top)
-        and (min_rating is None or rating(p) >= min_rating)
-        and all(word in p.words for word in words)
-    ]
+    found = _holding(_sold_in(shop, category), words)
+    if top is not None:
+        found = [p for p in found if p.price <= top]
+    if min_rating is not None:
+        found = [p for p in found if rating(p) >= min_rating]
     found.sort(key=lambda p: _rank(p, words, sort))
     rows, total, after = page(found, limit, cursor)
     return ProductPage([_summary(shop, p) for p in rows], total, after)
@@ -226,13 +226,18 @@ def _sold_in(shop: Shop, category: str | None) -> list[Product]:
     return shop.products.where(category_id=home.id, discontinued=False)
 
 
-def _rank(p: Product, words: list[str], sort: str) -> tuple[float, str]:
+def _holding(products: list[Product], words: list[str]) -> list[Product]:
+    for word in words:
+        products = [p for p in products if word in p.words]
+    return products
+
+
+def _rank(p: Product, words: list[str], sort: str) -> tuple[float, float, str]:
+    """The title stands first in what is searched, so the earlier a word occurs, the better."""
     if sort == "price":
-        return p.price, p.title
-    if sort == "rating":
-        return -rating(p), p.title
-    title = p.title.lower()
-    return -sum(word in title for word in words) - rating(p) / 10, p.title
+        return p.price, 0, p.title
+    stars = -p.stars / p.reviews if p.reviews else 0
+    return (stars if sort == "rating" else p.words.find(words[0])), stars, p.title
 
 
 @tool(

@@ -286,12 +286,12 @@ def list_orders(
         limit: Orders per page.
         cursor: next_cursor of the page before.
     """
-    words = query.lower().split()
-    found = [
-        order
-        for order in (shop.orders.where(status=status) if status else shop.orders)
-        if order.placed_on >= (since or "") and (not words or _contains(shop, order, words))
-    ]
+    words, first = query.lower().split(), since or ""
+    orders = shop.orders.where(status=status) if status else shop.orders
+    found = [order for order in orders if order.placed_on >= first]
+    if words:
+        holding = {line.order_id for line in shop.order_lines if _hits(line, words)}
+        found = [order for order in found if order.id in holding]
     found.sort(key=lambda order: order.placed_on, reverse=True)
     rows, total, after = page(found, limit, cursor)
     return OrderPage([_order_summary(shop, order, words) for order in rows], total, after)
@@ -300,10 +300,6 @@ def list_orders(
 def _hits(line: OrderLine, words: Sequence[str]) -> bool:
     title = line.title.lower()
     return all(word in title for word in words)
-
-
-def _contains(shop: Shop, order: Order, words: Sequence[str]) -> bool:
-    return any(_hits(line, words) for line in shop.order_lines.where(order_id=order.id))
 
 
 def _order_summary(shop: Shop, order: Order, words: Sequence[str]) -> OrderSummary:
