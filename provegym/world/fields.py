@@ -10,7 +10,7 @@ dependency graph and the teacher read it from there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -173,9 +173,13 @@ def _optional(annotation: Any) -> bool:
     return is_union and type(None) in get_args(annotation)
 
 
-@lru_cache(maxsize=4096)
-def fields_of(record: type) -> tuple[Field, ...]:
+def fields_of(record: type[Any]) -> tuple[Field, ...]:
     """The fields of a Struct (or any annotated class), in order."""
+    return _fields_of(record)  # type: ignore[arg-type]  # mypy takes classes for unhashable
+
+
+@lru_cache(maxsize=4096)
+def _fields_of(record: Hashable) -> tuple[Field, ...]:
     hints = get_type_hints(record, include_extras=True)
     names = getattr(record, "__struct_fields__", tuple(hints))
     return tuple(take_apart(name, hints[name]) for name in names)

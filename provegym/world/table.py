@@ -154,12 +154,11 @@ class Table(Generic[R]):
             return list(base)
         now = [own.get(row.id, row) for row in base]
         found = [row for row in now if row is not None and getattr(row, field) == value]
-        return found + [row for row in own.values() if row and self._joined(row, field, value)]
+        new = [row for row in own.values() if row is not None and getattr(row, field) == value]
+        return found + [row for row in new if self._joined(row, field, value)] if new else found
 
     def _joined(self, row: R, field: str, value: Any) -> bool:
-        """Whether a written row has the value, and its seeded version had not."""
-        if getattr(row, field) != value:
-            return False
+        """Whether the seeded version of a matching row did not match."""
         before = self._base.get(row.id)
         return before is None or getattr(before, field) != value
 
