@@ -15,7 +15,7 @@ from provegym.servers.calendar.recurrence import (
     local,
     zone,
 )
-from provegym.servers.calendar.state import Agenda, Attendee, Calendar, Event, Room
+from provegym.servers.calendar.state import Agenda, Attendee, Calendar, Event, Response, Room
 from provegym.world.cast import Person, cast
 from provegym.world.tool import refuse
 
@@ -182,6 +182,14 @@ def part(state: Agenda, event: Event, email: str) -> Attendee | None:
     """That person's row in the event, if invited."""
     rows = state.attendees.where(event_id=event.id)
     return next((row for row in rows if row.email == email), None)
+
+
+def add_attendee(
+    state: Agenda, event: Event, who: Person, response: Response, *, optional: bool
+) -> Attendee:
+    """A new row for that person's part in the event."""
+    new = state.attendees.new_id()
+    return state.attendees.put(Attendee(new, event.id, who.email, who.name, response, optional))
 
 
 # -- what is taken -------------------------------------------------------------------------
