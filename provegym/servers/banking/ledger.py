@@ -16,7 +16,7 @@ from provegym.servers.banking.state import (
 from provegym.world.fields import cents, money
 from provegym.world.tool import refuse
 
-NEW_PAYEE_CAP = 1_000_00
+NEW_PAYEE_CAP = 200_00
 """Cents that are paid at most at once to a payee added today."""
 DISPUTE_WINDOW = 120
 """Days after a purchase in which it can be disputed, as the card schemes allow."""

@@ -26,6 +26,9 @@ from provegym.world.fields import money
 Arguments = dict[str, Any]
 T = TypeVar("T")
 
+SLIP = 0.05
+"""How often a row is chosen without a look at its state."""
+
 
 def _maybe(rnd: Random, **fields: Any) -> Arguments:
     """Each of the fields with a chance of 30 %."""
@@ -34,6 +37,11 @@ def _maybe(rnd: Random, **fields: Any) -> Arguments:
 
 def _word(rnd: Random, names: Sequence[str]) -> str:
     return rnd.choice(names) if names else "Savings"
+
+
+def _pick(rnd: Random, good: Sequence[T], every: Sequence[T]) -> T:
+    """One of the good rows, now and then any row, as people forget what is closed or blocked."""
+    return rnd.choice(every if rnd.random() < SLIP else good)
 
 
 def _amount(rnd: Random, cap: int) -> str:
@@ -113,7 +121,7 @@ def transfer(bank: Bank, rnd: Random) -> Arguments:
     sources = _free(bank)
     if not sources:
         return {}
-    source = rnd.choice(sources)
+    source = _pick(rnd, sources, bank.my_accounts())
     targets = [
         a
         for a in bank.my_accounts()
@@ -121,7 +129,7 @@ def transfer(bank: Bank, rnd: Random) -> Arguments:
     ]
     return {
         "from_account_id": source.id,
-        "to_account_id": rnd.choice(targets).id,
+        "to_account_id": _pick(rnd, targets, bank.my_accounts()).id,
         "amount": _amount(rnd, available(bank, source)),
         **_maybe(rnd, note=rnd.choice(WISHES)),
     }
@@ -165,11 +173,11 @@ def pay(bank: Bank, rnd: Random) -> Arguments:
     found = good_payees(bank)
     if not sources or not found:
         return {}
-    source = rnd.choice(sources)
+    source = _pick(rnd, sources, bank.my_accounts())
     cap = min(available(bank, source), source.daily_limit // 4)
     return {
         "from_account_id": source.id,
-        "payee_id": rnd.choice(found).id,
+        "payee_id": _pick(rnd, found, list(bank.payees)).id,
         "amount": _amount(rnd, cap),
         **_maybe(rnd, reference=rnd.choice(NOTES)),
     }
@@ -195,16 +203,14 @@ def manage(bank: Bank, rnd: Random) -> Arguments:
 
 def withdraw(bank: Bank, rnd: Random) -> Arguments:
     """An active card with its PIN and a small round sum."""
-    found = [
-        c
-        for c in bank.cards
-        if card_status(c, bank.today) == "active"
-        and available(bank, bank.accounts[c.account_id]) >= 20_00
-    ]
+    active = [c for c in bank.cards if card_status(c, bank.today) == "active"]
+    free = {c.id: available(bank, bank.accounts[c.account_id]) for c in active}
+    found = [c for c in active if free[c.id] >= 20_00]
     if not found:
         return {}
-    card = rnd.choice(found)
-    cap = min(card.daily_limit // 2, available(bank, bank.accounts[card.account_id]))
+    card = _pick(rnd, found, active)
+    cap = card.daily_limit if rnd.random() < SLIP else min(card.daily_limit // 2, free[card.id])
+    cap = max(cap, 10_00)
     amount = rnd.randrange(1, cap // 10_00 + 1) * 10_00
     return {"card_id": card.id, "amount": money(amount), "pin": card.pin}
 
@@ -222,14 +228,14 @@ def new_order(bank: Bank, rnd: Random) -> Arguments:
     sources, found = _checking(bank), good_payees(bank)
     if not sources or not found:
         return {}
-    source, first = rnd.choice(sources), rnd.randrange(1, 40)
+    source, first = _pick(rnd, sources, bank.my_accounts()), rnd.randrange(1, 40)
     return {
         "from_account_id": source.id,
-        "payee_id": rnd.choice(found).id,
+        "payee_id": _pick(rnd, found, list(bank.payees)).id,
         "amount": _amount(rnd, source.daily_limit),
         "frequency": rnd.choice(get_args(Frequency)),
         "first_payment_on": _days(bank, first),
-        **_maybe(rnd, ends_on=_days(bank, first + rnd.randrange(90, 700))),
+        **_maybe(rnd, ends_on=_days(bank, first + rnd.randrange(40, 700))),
     }
 
 
@@ -246,7 +252,7 @@ def change_order(bank: Bank, rnd: Random) -> Arguments:
     terms = {
         "amount": money(order.amount + rnd.choice((5_00, 10_00, 25_00))),
         "frequency": rnd.choice([f for f in get_args(Frequency) if f != order.frequency]),
-        "next_payment_on": _days(bank, rnd.randrange(30, 60)),
+        "next_payment_on": _days(bank, rnd.randrange(30, 120)),
     }
     picked = rnd.sample(list(terms), rnd.choice((1, 1, 2)))
     return {"standing_order_id": order.id, **{name: terms[name] for name in picked}}
@@ -270,7 +276,7 @@ def repay(bank: Bank, rnd: Random) -> Arguments:
     sources = _free(bank)
     if not found or not sources:
         return {}
-    loan, source = rnd.choice(found), rnd.choice(sources)
+    loan, source = rnd.choice(found), _pick(rnd, sources, bank.my_accounts())
     cap = min(owed[loan.id], available(bank, source))
     return {
         "loan_id": loan.id,

@@ -84,6 +84,7 @@ class Book:
         self.loans: list[Loan] = []
         self.customers = self._customers()
         self.bank, self.me = self.customers[0].id, self.customers[1].id
+        self.short = ""  # the account that is nearly empty
         self.clearing = self.account(self.bank, "Clearing", "internal").id
         self.account(self.bank, "Disputes", "internal")
 
@@ -184,6 +185,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     book = Book(cast, rnd)
     neighbours = _neighbours(book)
     mine = _my_accounts(book)
+    book.short = mine[2].nickname
     _cards(book, mine)
     _payees(book, neighbours)
     _spending(book)
@@ -421,5 +423,6 @@ def _settle(book: Book, account: Account) -> None:
         )
         return
     low, high = {"checking": (60, 1900), "savings": (300, 9000), "term": (2000, 9000)}[account.kind]
-    target = rnd.randrange(low * 100, high * 100)
+    short = account.nickname == book.short
+    target = rnd.randrange(15_00, 120_00) if short else rnd.randrange(low * 100, high * 100)
     book.opening(account, max(target - book.sums[account.id], rnd.randrange(20, 90) * 100))

@@ -65,7 +65,6 @@ CUSTOMER_KINDS = frozenset(("checking", "savings", "term"))
 class Customer(Row, frozen=True):
     """Who holds accounts here; the bank itself is one, for its internal ledgers."""
 
-    label: ClassVar[str] = "{name}"
     id: CustomerId
     name: str
     email: str
