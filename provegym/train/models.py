@@ -10,7 +10,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,14 @@ def quiet() -> None:
     logging.disable_progress_bar()
 
 
+@contextmanager
+def calm() -> Iterator[None]:
+    """Without the warning that PEFT and TRL cause by asking transformers by an old name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated")
+        yield
+
+
 def with_lora(model: Any, rank: int = 16, seed: int = 0) -> Any:
     """`model` under a fresh LoRA adapter on all seven projections of every layer."""
     import torch
@@ -37,7 +47,7 @@ def with_lora(model: Any, rank: int = 16, seed: int = 0) -> Any:
     config = LoraConfig(
         r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules=LINEAR, task_type="CAUSAL_LM"
     )
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), calm():
         torch.manual_seed(seed % 2**63)
         return get_peft_model(model, config).eval()
 

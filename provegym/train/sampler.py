@@ -56,17 +56,16 @@ class Sampler:
         return await future
 
     async def _run(self) -> None:
-        """Advance all live requests until none is left; a fault ends every one of them."""
+        """Advance all live requests until none is left; a fault goes to every one that waits."""
         await asyncio.sleep(0)
         while self._live:
             try:
                 self._step()
-            except BaseException as fault:
+            except Exception as fault:  # noqa: BLE001 - a task has no caller: the waiters are told
                 for request in self._live:
                     if not request.future.done():
                         request.future.set_exception(fault)
                 self._live.clear()
-                raise
             await asyncio.sleep(0)
 
     def _step(self) -> None:

@@ -11,7 +11,6 @@ import copy
 import os
 import shutil
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -96,9 +95,7 @@ def train(
         return policy
     models.train_top(model, config.train_layers)
     trainer = Trainer(model, tokenizer, tasks, config, out, open_session, progress)
-    with warnings.catch_warnings():
-        # TRL asks transformers for this by its old name, every step.
-        warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated")
+    with models.calm():
         trainer.train(resume_from_checkpoint=trainer.resume())
     models.save(trainer.model, tokenizer, policy)
     return policy

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any, Literal
 
+import torch
+
 from provegym.types import GroundCall, Task, Turn
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds, Server, State
@@ -13,6 +15,8 @@ from provegym.world.session import Session
 from provegym.world.table import Row, table
 from provegym.world.tool import refuse, tool
 from provegym.world.world import World
+
+torch.set_num_threads(1)
 
 ROOMS = ("kitchen", "hall", "attic")
 Room = Literal["kitchen", "hall", "attic"]
