@@ -161,6 +161,30 @@ def servers_show(
     tables.show_server(server, servers.world(0, (name,)))
 
 
+@servers_app.command("check", epilog=_example("provegym servers check banking shopping"))
+def servers_check(
+    names: Annotated[list[str] | None, typer.Argument(help="All servers if not given.")] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Hold servers to the contract that every server must satisfy; exits with 1 if one fails."""
+    from provegym import servers as library
+    from provegym.world.contract import check
+
+    chosen = [library.load(name) for name in names or library.SERVERS]
+    reports = []
+    with terminal.progress("check") as advance:
+        for server in chosen:
+            reports.append(check(server, seed))
+            advance(len(reports), len(chosen))
+    if json:
+        terminal.as_json(reports)
+    else:
+        tables.show_contract(reports)
+    if not all(report.passed for report in reports):
+        raise typer.Exit(1)
+
+
 def _named(servers: str) -> tuple[str, ...]:
     """Server names from an option. Raises `UnknownName`."""
     from provegym import servers as library

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from provegym.runs import RunSummary
     from provegym.scoring import ScoreSummary
     from provegym.synth.pipeline import Summary as SynthSummary
+    from provegym.world.contract import Report
     from provegym.world.server import Server
     from provegym.world.tool import Tool
     from provegym.world.world import World
@@ -27,6 +28,17 @@ def show_server(server: Server, world: World) -> None:
     table(("tool", "effect", "parameters", "description"), tools, server.title)
     sizes = [(template.name, len(template.rows)) for template in world.templates.values()]
     table(("table", "rows"), sizes)
+
+
+def show_contract(reports: Sequence[Report]) -> None:
+    """The checks that each server passes, and the evidence against it for those it does not."""
+    rows = [
+        (report.server, report.tools, sum(c.passed for c in report.checks), len(report.checks))
+        for report in reports
+    ]
+    table(("server", "tools", "passed", "checks"), rows)
+    failed = [(r.server, c.name, c.detail) for r in reports for c in r.checks if not c.passed]
+    table(("server", "failed check", "why"), failed)
 
 
 def show_tasks(summary: SynthSummary, title: str) -> None:

@@ -268,6 +268,7 @@ def test_an_unknown_name_is_one_line_that_lists_the_known(
         (["synth", "--servers", "bank", "--out", out], "unknown server 'bank'; known: banking"),
         (["synth", "--teacher", "human", "--out", out], "unknown teacher 'human'; known: offline"),
         (["servers", "show", "bank"], "unknown server 'bank'; known: banking"),
+        (["servers", "check", "bank"], "unknown server 'bank'; known: banking"),
     ):
         ran = provegym(*arguments)
         assert (ran.code, ran.out) == (2, "")
