@@ -145,8 +145,9 @@ def _new_payee(d: Desk) -> str:
 
 
 def _poor(d: Desk) -> Account:
-    """A checking account of which less is available than may be paid in a day."""
-    found = [a for a in d.bank.my_accounts() if a.kind == "checking" and a.status == "open"]
+    """The checking account that is nearly empty, with its daily limit untouched."""
+    rows = [a for a in d.bank.my_accounts() if a.kind == "checking" and a.status == "open"]
+    found = [a for a in rows if a.id != _spent(d) and a.overdraft_limit == 0]
     return min(found, key=lambda a: a.balance)
 
 
@@ -276,6 +277,13 @@ SCENARIOS |= {
     ("withdraw_cash", "wrong_pin"): lambda d: _cash(
         d, pin=f"{(int(d.card('active').pin) + 1) % 10000:04d}"
     ),
+    ("withdraw_cash", "insufficient_funds"): lambda d: _cash(
+        d,
+        **next(
+            {"card_id": c.id, "pin": c.pin, "amount": "130.00"}
+            for c in d.bank.cards.where(account_id=_poor(d).id, status="active")
+        ),
+    ),
     ("withdraw_cash", "daily_limit"): lambda d: _cash(d, amount="510.00"),
     ("create_standing_order", "daily_limit"): lambda d: _order(d, amount="2500.01"),
     ("create_standing_order", "date_in_past"): lambda d: _order(
@@ -318,9 +326,6 @@ SCENARIOS |= {
     ),
 }  # fmt: skip
 
-DRAINED = {("withdraw_cash", "insufficient_funds"), ("pay_payee", "insufficient_funds")}
-"""Refusals that are reached after a session has emptied an account."""
-
 
 def _drain(d: Desk, account: Account) -> None:
     free = money(account.balance + account.overdraft_limit)
@@ -331,7 +336,7 @@ def _declared() -> list[tuple[str, str]]:
     return [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
 
 
-@pytest.mark.parametrize(("tool", "code"), sorted(set(_declared()) - DRAINED))
+@pytest.mark.parametrize(("tool", "code"), _declared())
 @pytest.mark.parametrize("seed", [0, 1, 11])
 def test_each_declared_refusal_occurs_in_a_seeded_world(tool: str, code: str, seed: int) -> None:
     d = desk(seed)

@@ -185,7 +185,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     book = Book(cast, rnd)
     neighbours = _neighbours(book)
     mine = _my_accounts(book)
-    book.short = mine[2].nickname
+    book.short = mine[1].nickname
     _cards(book, mine)
     _payees(book, neighbours)
     _spending(book)
@@ -214,7 +214,7 @@ def _neighbours(book: Book) -> list[Account]:
 
 
 def _my_accounts(book: Book) -> list[Account]:
-    """Everyday first, then bills; savings, a locked term account and a closed one."""
+    """Everyday, a nearly empty account, one more; savings; one locked and one closed account."""
     rnd, me = book.rnd, book.me
     limits = [n * 100 for n in (500, 800, 1000, 1500, 2500)]
     names = ["Everyday", *rnd.sample(CHECKING, 2)]
@@ -224,9 +224,9 @@ def _my_accounts(book: Book) -> list[Account]:
             name,
             "checking",
             daily_limit=rnd.choice(limits),
-            overdraft_limit=rnd.choice((0, 100_00, 250_00, 500_00)),
+            overdraft_limit=0 if i == 1 else rnd.choice((0, 100_00, 250_00, 500_00)),
         )
-        for name in names
+        for i, name in enumerate(names)
     ]
     mine += [book.account(me, name, "savings") for name in rnd.sample(SAVINGS, rnd.choice((3, 4)))]
     matures = _day(book, rnd.randrange(60, 600))
