@@ -21,7 +21,7 @@ Scenario = Callable[[Session, Shop], Arguments | None]
 ADDRESS = {"street": "1 Elm Row", "city": "Lowell", "postcode": "01850"}
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=80)
 def world(seed: int) -> World:
     return World(seed, [SERVER])
 
@@ -391,7 +391,7 @@ def test_every_declared_refusal_has_a_scenario() -> None:
 
 @pytest.mark.parametrize(("name", "code"), REFUSALS)
 def test_a_refusal_has_its_code_and_changes_nothing(name: str, code: str) -> None:
-    for seed in range(40):
+    for seed in range(80):
         session = world(seed).open()
         shop = session.state("shopping")
         assert isinstance(shop, Shop)

@@ -57,6 +57,11 @@ HISTORY: tuple[tuple[OrderStatus, int, int], ...] = (
 """The customer's orders, newest first: status and the days since (at least, at most)."""
 WITH_COUPON = (5, 9, 13)
 """Orders that used a coupon, if one fits."""
+CART_COUPON = (
+    *(("coupon_expired", 0.08), ("coupon_not_applicable", 0.12), ("minimum_not_met", 0.07)),
+    ("", 0.55),
+)
+"""What is wrong with the coupon on the cart, and how often; the rest have no coupon."""
 REASONS: tuple[Reason, ...] = ("damaged", "defective", "unwanted", "unsuitable", "incorrect")
 
 
@@ -294,17 +299,21 @@ class _Maker:
                 self.cart_lines.append(CartLine(new, v.id, v.title, v.option, item.quantity))
 
     def cart_coupon(self) -> str:
-        """The coupon on the cart: most count, a few have run out since, some carts have none."""
+        """The coupon on the cart: most count, a few no longer do, some carts have none."""
         held = [self.variants[line.variant_id] for line in self.cart_lines]
         items = [
             Item(v.id, v.price, line.quantity, self.category(v))
             for v, line in zip(held, self.cart_lines, strict=True)
         ]
-        luck, usable = self.rnd.random(), self.usable(items)
-        old = [c for c in self.coupons.values() if c.expires_on < self.ago(0) and not c.used]
-        if items and luck < 0.15 and old:
-            return self.rnd.choice(old).id
-        return self.rnd.choice(usable).id if usable and luck < 0.75 else ""
+        luck, by_problem = self.rnd.random(), dict[str, list[str]]()
+        for coupon in self.coupons.values() if items else ():
+            problem = coupon_problem(coupon, items, self.today, "")
+            by_problem.setdefault(problem.code if problem else "", []).append(coupon.id)
+        for code, share in CART_COUPON:
+            luck -= share
+            if luck < 0:
+                return self.rnd.choice(by_problem.get(code, [""]))
+        return ""
 
     def addresses(self) -> Iterator[Address]:
         """Two to four; some customers have no default among them, a few have none at all."""
