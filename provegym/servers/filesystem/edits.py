@@ -14,6 +14,11 @@ def as_text(content: str) -> str:
     return content if not content or content.endswith("\n") else content + "\n"
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, each with its newline, and with nothing else taken for one."""
+    return [line + "\n" for line in text.split("\n")[:-1]]
+
+
 def charge(disk: Disk, owner: str, size: int) -> None:
     """Add bytes to what an account uses; more than its quota is refused."""
     user = disk.users[owner]

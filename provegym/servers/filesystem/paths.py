@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NoReturn
 
-from provegym.servers.filesystem.state import NAME_MAX, Disk, Inode
+from provegym.servers.filesystem.state import NAME_MAX, Disk, Inode, User
 from provegym.world.tool import Refused, refuse
 
 READ, WRITE, EXECUTE = 4, 2, 1
@@ -23,7 +23,11 @@ def allowed(disk: Disk, node: Inode, bits: int) -> bool:
 
     Exactly one class of the mode applies: owner, else group, else others.
     """
-    me, mode = disk.me, int(node.mode, 8)
+    return _has(disk.me, node, bits)
+
+
+def _has(me: User, node: Inode, bits: int) -> bool:
+    mode = int(node.mode, 8)
     shift = 6 if me.id == node.owner else 3 if node.group in me.groups else 0
     return (mode >> shift) & bits == bits
 
@@ -59,14 +63,15 @@ def exists(path: str) -> NoReturn:
 def resolve(disk: Disk, path: str, *, follow: bool = True) -> Inode:
     """The inode at a path; `follow` says whether a link at its end is followed."""
     node, todo = _start(disk, path)
-    links = 0
+    links, me = 0, disk.me
     while todo:
         name = todo.pop()
         if node.kind != "directory":
             refuse("not_a_directory", f"{path}: {path_of(disk, node)} is not a directory")
         if name in ("", "."):
             continue
-        need(disk, node, EXECUTE, path)
+        if not _has(me, node, EXECUTE):
+            need(disk, node, EXECUTE, path)
         entry = parent_of(disk, node) if name == ".." else disk.child(node, name)
         if entry is None:
             missing(path)
@@ -184,12 +189,13 @@ def walk(disk: Disk, top: Inode, path: str) -> Iterator[tuple[str, Inode]]:
 
     Directories that may not be read and searched are named but not entered; links not followed.
     """
-    todo = [(path, top)]
+    todo, me = [(path, top)], disk.me
     while todo:
         path, node = todo.pop()
         yield path, node
-        if node.kind == "directory" and allowed(disk, node, READ | EXECUTE):
-            todo += [(joined(path, entry.name), entry) for entry in disk.children(node)[::-1]]
+        if node.kind == "directory" and _has(me, node, READ | EXECUTE):
+            above = path.rstrip("/")
+            todo += [(f"{above}/{entry.name}", entry) for entry in disk.children(node)[::-1]]
 
 
 def subtree(disk: Disk, top: Inode) -> Iterator[Inode]:

@@ -221,7 +221,11 @@ def replacement(disk: Disk, rnd: Random) -> Arguments:
     path, node = _some(disk, rnd, fits)
     found = [old for old in words.REPLACEMENTS if old in node.content]
     old = rnd.choice(found or ["draft"])
-    return {"path": _said(disk, rnd, path), "old": old, "new": words.REPLACEMENTS[old]}
+    return {
+        "path": _said(disk, rnd, path),
+        "old": old,
+        "new": words.REPLACEMENTS.get(old, "final text"),
+    }
 
 
 def _siblings(disk: Disk, rnd: Random, count: int) -> list[str]:

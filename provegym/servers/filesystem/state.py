@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -145,14 +146,15 @@ class Disk(State):
 
     def child(self, directory: Inode, name: str) -> Inode | None:
         """The entry of that name, or None."""
-        found = self.inodes.where(parent=directory.id, name=name)
+        found = self.inodes.where(name=name, parent=directory.id)
         return found[0] if found else None
 
     def children(self, directory: Inode) -> list[Inode]:
         """All entries, by name."""
-        return sorted(self.inodes.where(parent=directory.id), key=lambda node: node.name)
+        return sorted(self.inodes.where(parent=directory.id), key=_name_of)
 
 
+_name_of = attrgetter("name")
 _members = msgspec.json.Decoder(list[Member])
 
 

@@ -356,7 +356,7 @@ def search_text(
         Match(at, number, line)
         for at, node in texts(disk, top, path_of(disk, top))
         if wanted in fold(node.content)
-        for number, line in enumerate(node.content.splitlines(), 1)
+        for number, line in enumerate(node.content.split("\n"), 1)
         if wanted in fold(line)
     ]
     shown, total, following = page(found, limit, cursor)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from provegym.servers.filesystem import samples
-from provegym.servers.filesystem.edits import add, as_text, rewrite
+from provegym.servers.filesystem.edits import add, as_text, lines_of, rewrite
 from provegym.servers.filesystem.paths import (
     EXECUTE,
     READ,
@@ -197,7 +197,7 @@ def head_file(disk: Disk, path: Path, lines: Lines = 3) -> Content:
         lines: How many lines.
     """
     node = resolve_text(disk, path, READ)
-    return _content(disk, node, node.content.splitlines(keepends=True)[:lines])
+    return _content(disk, node, lines_of(node.content)[:lines])
 
 
 @tool(
@@ -214,7 +214,7 @@ def tail_file(disk: Disk, path: Path, lines: Lines = 3) -> Content:
         lines: How many lines.
     """
     node = resolve_text(disk, path, READ)
-    return _content(disk, node, node.content.splitlines(keepends=True)[-lines:])
+    return _content(disk, node, lines_of(node.content)[-lines:])
 
 
 @tool(
@@ -240,7 +240,7 @@ def count_words(disk: Disk, path: Path) -> Counts:
         "Sort the lines of {path}[ in {order} order][ by {key}][ and {duplicates} duplicates]",
         "Put the lines of {path} in order[, {order}][, by {key}][, and {duplicates} duplicates]",
     ),
-    refuses=_WRITE,
+    refuses=(*_READ, "no_change"),
     sample=samples.sorting,
 )
 def sort_lines(
@@ -259,7 +259,7 @@ def sort_lines(
         duplicates: What to do with equal lines.
     """
     node = resolve_text(disk, path, READ | WRITE)
-    lines = node.content.splitlines(keepends=True)
+    lines = lines_of(node.content)
     if duplicates == "drop":
         lines = list(dict.fromkeys(lines))
     lines.sort(key=lambda line: line.encode())
@@ -326,10 +326,8 @@ def diff_files(disk: Disk, first: Path, second: Path) -> Difference:
         second: The new file.
     """
     old, new = resolve_text(disk, first, READ), resolve_text(disk, second, READ)
-    lines = difflib.unified_diff(
-        old.content.splitlines(), new.content.splitlines(), n=0, lineterm=""
-    )
-    body = list(lines)[2:]
+    lines = difflib.unified_diff(lines_of(old.content), lines_of(new.content), n=0)
+    body = [line.removesuffix("\n") for line in list(lines)[2:]]
     added, removed = (sum(line.startswith(sign) for line in body) for sign in "+-")
     same = old.content == new.content
     return Difference(path_of(disk, old), path_of(disk, new), same, added, removed, "\n".join(body))
@@ -377,7 +375,7 @@ def split_file(disk: Disk, path: Path, lines: Lines) -> Parts:
     node = resolve_text(disk, path, READ)
     directory = parent_of(disk, node)
     need(disk, directory, WRITE | EXECUTE, path)
-    texts = node.content.splitlines(keepends=True)
+    texts = lines_of(node.content)
     if len(texts) <= lines:
         refuse("too_short", f"{path}: has {len(texts)} lines; a part must have fewer")
     bounds = [*range(0, len(texts), lines), len(texts)]

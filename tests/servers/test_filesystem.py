@@ -1,0 +1,735 @@
+"""The file server: POSIX rules, sizes, permissions, trash, versions, and each refusal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import pytest
+
+from provegym.seeding import rng
+from provegym.servers.filesystem import SERVER
+from provegym.servers.filesystem.state import Disk
+from provegym.world.sample import arguments
+from provegym.world.schema import lint
+from provegym.world.session import Session
+from provegym.world.world import World
+
+ROOMY = 40_000
+
+
+@lru_cache(maxsize=64)
+def world(seed: int) -> World:
+    return World(seed, [SERVER])
+
+
+def disk_of(session: Session) -> Disk:
+    state = session.state("filesystem")
+    assert isinstance(state, Disk)
+    return state
+
+
+@lru_cache(maxsize=1)
+def roomy_seed() -> int:
+    return next(
+        seed for seed in range(200) if ok(world(seed).open(), "show_quota")["free"] == ROOMY
+    )
+
+
+def ok(session: Session, name: str, /, **given: Any) -> Any:
+    result = session.call(name, given)
+    assert result.outcome == "ok", (name, given, result.builtins())
+    return result.builtins()
+
+
+def code(session: Session, name: str, /, **given: Any) -> str:
+    result = session.call(name, given)
+    assert result.outcome == "tool_error", (name, given, result.builtins())
+    return str(result.builtins()["error"]["code"])
+
+
+@pytest.fixture
+def lab() -> Session:
+    """A session at ~/lab, which holds a.txt, b.txt, sub/inner.txt and the directory empty."""
+    session = world(roomy_seed()).open()
+    ok(session, "make_directory", path="~/lab/sub", parents="create")
+    ok(session, "change_directory", path="~/lab")
+    ok(session, "create_file", path="a.txt", content="10 pears\n9 apples\n9 apples")
+    ok(session, "create_file", path="b.txt", content="10 pears\n8 plums")
+    ok(session, "create_file", path="sub/inner.txt", content="inside")
+    ok(session, "make_directory", path="empty")
+    return session
+
+
+def sound(session: Session) -> None:
+    assert list(SERVER.violations(session.state("filesystem"))) == []
+
+
+def text(session: Session, path: str) -> str:
+    return str(ok(session, "read_file", path=path)["content"])
+
+
+# -- the whole server ---------------------------------------------------------------------------
+
+
+def test_there_are_forty_tools_and_all_schemas_are_portable_and_short() -> None:
+    assert len(SERVER.tools) == 40
+    schemas = [tool.schema for tool in SERVER.tools.values()]
+    assert [p for s in schemas for p in lint(s.function.parameters)] == []
+    assert len(msgspec.json.encode(schemas)) / 4 < 8000
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_seeded_disk_has_500_rows_and_breaks_no_rule(seed: int) -> None:
+    assert sum(len(t.rows) for t in world(seed).templates.values()) >= 500
+    sound(world(seed).open())
+
+
+def test_the_same_seed_gives_the_same_disk_in_another_process() -> None:
+    program = (
+        "from provegym.servers.filesystem import SERVER; from provegym.world.world import World; "
+        "print(World(5, [SERVER]).digest)"
+    )
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert other.stdout.decode().strip() == world(5).digest != world(6).digest
+
+
+@pytest.mark.parametrize("name", SERVER.tools)
+def test_sampled_calls_succeed_in_most_worlds_and_say_what_is_needed(name: str) -> None:
+    tool, good = SERVER.tools[name], 0
+    for seed in range(40):
+        session = world(seed).open()
+        given = arguments(tool, disk_of(session), rng(seed, "sample", name))
+        result = session.call(name, given)
+        good += result.outcome == "ok"
+        if result.outcome == "ok":
+            assert bool(session.changes()) == (tool.effect == "write"), given
+        for phrase in tool.phrases:
+            assert all(f"{{{parameter}}}" in phrase for parameter in given), (phrase, given)
+            assert all(f"{{{parameter}}}" in phrase for parameter in tool.required)
+    assert good >= 20
+
+
+def test_two_thousand_random_calls_break_no_rule() -> None:
+    for walk in range(8):
+        rnd = rng(walk, "walk")
+        session = world(walk).open()
+        for step in range(250):
+            name = rnd.choice(list(SERVER.tools))
+            given = arguments(SERVER.tools[name], disk_of(session), rnd)
+            if rnd.random() < 0.15:
+                given = {
+                    k: _other(v, rnd.choice(("/tmp", "..", "~/loop"))) for k, v in given.items()
+                }
+            session.call(name, given)
+            if step % 10 == 0:
+                sound(session)
+        sound(session)
+
+
+ODD = (
+    *("/", "//", ".", "..", "~", "~root", "a/", "/..", "~/", "~/loop", "~/loop/x", "/tmp", " "),
+    *("x" * 256, "/".join("ab" * 400), "a\u2028b", "é/ü", "*", "[", "-", "x.tar", "\ud800", "a\nb"),
+)
+
+
+def test_no_odd_argument_breaks_a_tool() -> None:
+    session = world(3).open()
+    for name, tool in SERVER.tools.items():
+        rnd = rng(3, "odd", name)
+        for odd in ODD:
+            for p in tool.parameters:
+                given = arguments(tool, disk_of(session), rnd)
+                given[p.name] = [odd, odd] if p.item else odd
+                session.call(name, given)
+        sound(session)
+
+
+def _other(value: Any, path: str) -> Any:
+    return path if isinstance(value, str) and "/" in value else value
+
+
+def test_independent_writes_give_the_same_changes_in_either_order() -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("create_file", {"path": "~/one.txt", "content": "same"}),
+        ("create_file", {"path": "~/notes/one.txt", "content": "same"}),
+        ("append_file", {"path": "~/notes/todo.txt", "text": "call home"}),
+        ("move_to_trash", {"path": "~/notes/books.txt"}),
+        ("make_directory", {"path": "~/x/y", "parents": "create"}),
+    ]
+    first, second = world(1).open(), world(1).open()
+    for name, given in calls:
+        ok(first, name, **given)
+    for name, given in reversed(calls):
+        ok(second, name, **given)
+    assert first.changes() == second.changes()
+
+
+# -- paths --------------------------------------------------------------------------------------
+
+
+def test_paths_are_absolute_or_relative_to_the_working_directory_or_the_home(lab: Session) -> None:
+    home = disk_of(lab).me.home
+    assert ok(lab, "print_working_directory")["path"] == f"{home}/lab"
+    for path in ("a.txt", "./sub/../a.txt", "~/lab/a.txt", f"{home}//lab/a.txt"):
+        assert ok(lab, "stat_path", path=path)["path"] == f"{home}/lab/a.txt"
+    assert ok(lab, "stat_path", path="/../..")["path"] == "/"
+    ok(lab, "change_directory", path="sub")
+    assert code(lab, "read_file", path="a.txt") == "no_such_file"
+    assert text(lab, "inner.txt") == "inside\n"
+
+
+def test_links_are_followed_on_the_way_and_dangling_or_looping_ones_are_refused(
+    lab: Session,
+) -> None:
+    ok(lab, "make_symlink", target="sub", path="way")
+    assert text(lab, "way/inner.txt") == "inside\n"
+    link = ok(lab, "read_link", path="way")
+    assert (link["target"], link["resolved"].rpartition("/")[2]) == ("sub", "sub")
+    ok(lab, "make_symlink", target="nowhere", path="dangling")
+    assert code(lab, "read_file", path="dangling") == "no_such_file"
+    assert ok(lab, "stat_path", path="dangling")["size"] == len("nowhere")
+    assert code(lab, "read_file", path="~/loop") == "symlink_loop"
+    ok(lab, "delete_file", path="way")
+    assert text(lab, "sub/inner.txt") == "inside\n"
+
+
+def test_a_slash_after_a_file_is_refused(lab: Session) -> None:
+    assert code(lab, "read_file", path="a.txt/") == "not_a_directory"
+
+
+def test_listing_is_sorted_paged_and_hides_dot_names(lab: Session) -> None:
+    ok(lab, "create_file", path=".hidden")
+    page = ok(lab, "list_directory", limit=3)
+    names = [entry["path"].rpartition("/")[2] for entry in page["entries"]]
+    assert (names, page["total"]) == (["a.txt", "b.txt", "empty"], 4)
+    rest = ok(lab, "list_directory", limit=3, cursor=page["next_cursor"])
+    assert [entry["path"].rpartition("/")[2] for entry in rest["entries"]] == ["sub"]
+    assert rest["next_cursor"] == ""
+    assert ok(lab, "list_directory", hidden="show")["total"] == 5
+    largest = ok(lab, "list_directory", sort_by="size")["entries"][0]
+    assert (largest["path"].rpartition("/")[2], largest["size"]) == ("a.txt", 27)
+    assert code(lab, "list_directory", cursor="third") == "invalid_cursor"
+
+
+def test_the_tree_is_indented_to_its_depth(lab: Session) -> None:
+    drawn = ok(lab, "show_tree")
+    assert drawn["tree"] == "a.txt\nb.txt\nempty/\nsub/\n  inner.txt"
+    assert (drawn["directories"], drawn["files"]) == (2, 3)
+    assert ok(lab, "show_tree", depth=1)["tree"] == "a.txt\nb.txt\nempty/\nsub/"
+
+
+def test_find_takes_a_pattern_a_kind_a_tag_and_a_size(lab: Session) -> None:
+    def found(**given: Any) -> list[str]:
+        entries = ok(lab, "find_files", **given)["entries"]
+        return [entry["path"].rpartition("/lab")[2] for entry in entries]
+
+    ok(lab, "tag_path", path="b.txt", tag="final")
+    assert found(name="*.txt") == ["/a.txt", "/b.txt", "/sub/inner.txt"]
+    assert found(kind="directory") == ["", "/empty", "/sub"]
+    assert found(tag="final") == ["/b.txt"]
+    assert found(larger_than=17) == ["/a.txt"]
+    assert found(larger_than=16) == ["/a.txt", "/b.txt"]
+
+
+def test_search_gives_each_matching_line_with_its_number(lab: Session) -> None:
+    matches = ok(lab, "search_text", text="apples")["matches"]
+    assert [(m["line"], m["text"]) for m in matches] == [(2, "9 apples"), (3, "9 apples")]
+    assert ok(lab, "search_text", text="PEARS")["total"] == 0
+    assert ok(lab, "search_text", text="PEARS", case="ignore")["total"] == 2
+
+
+def test_search_and_find_leave_out_what_may_not_be_read(lab: Session) -> None:
+    assert ok(lab, "search_text", text="salaries", path="~")["total"] == 0
+    assert ok(lab, "find_files", path="/var/backups", name="*")["total"] == 1
+    assert ok(lab, "find_files", path="/var/backups", name="etc.txt")["total"] == 0
+
+
+# -- text ---------------------------------------------------------------------------------------
+
+
+def test_counts_are_those_of_wc(lab: Session) -> None:
+    # "10 pears\n9 apples\n9 apples\n": 9 + 9 + 9 bytes
+    counts = ok(lab, "count_words", path="a.txt")
+    assert (counts["lines"], counts["words"], counts["size"]) == (3, 6, 27)
+
+
+def test_size_is_in_bytes_of_utf8(lab: Session) -> None:
+    assert ok(lab, "create_file", path="c.txt", content="é€")["size"] == 2 + 3 + 1
+
+
+def test_head_and_tail_take_whole_lines(lab: Session) -> None:
+    assert ok(lab, "head_file", path="a.txt", lines=1)["content"] == "10 pears\n"
+    assert ok(lab, "tail_file", path="a.txt", lines=2)["content"] == "9 apples\n9 apples\n"
+    assert ok(lab, "tail_file", path="a.txt", lines=50)["lines"] == 3
+
+
+def test_sorting_by_text_differs_from_sorting_by_number(lab: Session) -> None:
+    ok(lab, "sort_lines", path="b.txt", order="descending")
+    assert text(lab, "b.txt") == "8 plums\n10 pears\n"
+    ok(lab, "sort_lines", path="b.txt", order="descending", key="number")
+    assert text(lab, "b.txt") == "10 pears\n8 plums\n"
+    ok(lab, "sort_lines", path="a.txt", key="number", duplicates="drop")
+    assert text(lab, "a.txt") == "9 apples\n10 pears\n"
+    ok(lab, "create_file", path="n.txt", content="-2 a\n1.5 b\nnone\n-10 c\n1.25 d")
+    ok(lab, "sort_lines", path="n.txt", key="number")
+    assert text(lab, "n.txt") == "-10 c\n-2 a\nnone\n1.25 d\n1.5 b\n"
+
+
+def test_replacing_counts_every_occurrence(lab: Session) -> None:
+    assert ok(lab, "replace_text", path="a.txt", old="apples", new="figs")["replacements"] == 2
+    assert text(lab, "a.txt") == "10 pears\n9 figs\n9 figs\n"
+
+
+def test_a_diff_shows_removed_and_added_lines(lab: Session) -> None:
+    diff = ok(lab, "diff_files", first="a.txt", second="b.txt")
+    assert (diff["identical"], diff["removed"], diff["added"]) == (False, 2, 1)
+    assert diff["diff"] == "@@ -2,2 +2 @@\n-9 apples\n-9 apples\n+8 plums"
+    assert ok(lab, "diff_files", first="a.txt", second="~/lab/a.txt")["identical"]
+
+
+def test_checksums_are_the_published_ones(lab: Session) -> None:
+    ok(lab, "create_file", path="nothing")
+    ok(lab, "create_file", path="abc", content="abc")
+
+    def checksum(path: str, algorithm: str) -> str:
+        return str(ok(lab, "checksum_file", path=path, algorithm=algorithm)["checksum"])
+
+    # RFC 1321 A.5: MD5 ("")
+    assert checksum("nothing", "md5") == "d41d8cd98f00b204e9800998ecf8427e"
+    assert checksum("abc", "md5") == "0bee89b07a248e27c83fc3d5951213c1"
+    assert checksum("abc", "sha1") == "03cfd743661f07975fa2f1220c5194cbaff48451"
+    expected = "edeaaff3f1774ad2888673770c6d64097e391bc362d7d6fb34982ddf0efd18cb"
+    assert checksum("abc", "sha256") == expected
+
+
+def test_only_a_newline_ends_a_line(lab: Session) -> None:
+    ok(lab, "create_file", path="odd", content="b\u2028c\r\na")
+    assert ok(lab, "head_file", path="odd", lines=1)["content"] == "b\u2028c\r\n"
+    ok(lab, "sort_lines", path="odd")
+    assert text(lab, "odd") == "a\nb\u2028c\r\n"
+
+
+def test_the_parts_of_a_split_file_join_to_the_same_text(lab: Session) -> None:
+    parts = ok(lab, "split_file", path="a.txt", lines=2)["parts"]
+    assert [part.rpartition("/")[2] for part in parts] == ["a.txt.aa", "a.txt.ab"]
+    assert text(lab, "a.txt.ab") == "9 apples\n"
+    ok(lab, "join_files", paths=parts, destination="again.txt")
+    assert text(lab, "again.txt") == text(lab, "a.txt")
+
+
+# -- the tree -----------------------------------------------------------------------------------
+
+
+def test_moving_onto_a_directory_moves_into_it(lab: Session) -> None:
+    moved = ok(lab, "move_path", source="a.txt", destination="sub")
+    assert moved["path"].endswith("/lab/sub/a.txt")
+    assert code(lab, "stat_path", path="a.txt") == "no_such_file"
+    ok(lab, "move_path", source="sub", destination="renamed")
+    assert text(lab, "renamed/a.txt").startswith("10 pears")
+    sound(lab)
+
+
+def test_nothing_moves_or_is_copied_into_itself(lab: Session) -> None:
+    for destination in ("sub", "sub/deeper", "./sub/../sub/deeper"):
+        assert code(lab, "move_path", source="sub", destination=destination) == "into_itself"
+        assert code(lab, "copy_path", source="sub", destination=destination) == "into_itself"
+    ok(lab, "move_path", source="sub", destination="empty")
+
+
+def test_overwriting_replaces_only_like_by_like(lab: Session) -> None:
+    ok(lab, "create_file", path="empty/sub", content="a file")
+    assert code(lab, "move_path", source="a.txt", destination="b.txt") == "file_exists"
+    over = {"if_exists": "overwrite"}
+    assert code(lab, "move_path", source="sub", destination="b.txt", **over) == "not_a_directory"
+    assert code(lab, "move_path", source="sub", destination="empty", **over) == "not_a_directory"
+    ok(lab, "move_path", source="empty/sub", destination="loose")
+    ok(lab, "move_path", source="loose", destination="b.txt", **over)
+    assert text(lab, "b.txt") == "a file\n"
+    sound(lab)
+
+
+def test_a_copied_directory_is_a_second_one_of_the_user(lab: Session) -> None:
+    before = ok(lab, "show_quota")["used"]
+    copied = ok(lab, "copy_path", source="sub", destination="twin")
+    assert (copied["entries"], copied["size"]) == (2, 7)
+    ok(lab, "append_file", path="twin/inner.txt", text="more")
+    assert text(lab, "sub/inner.txt") == "inside\n"
+    assert ok(lab, "show_quota")["used"] == before + 7 + 5
+
+
+def test_copying_over_a_file_keeps_its_old_text_as_a_version(lab: Session) -> None:
+    ok(lab, "copy_path", source="a.txt", destination="b.txt", if_exists="overwrite")
+    assert text(lab, "b.txt") == text(lab, "a.txt")
+    ok(lab, "restore_version", path="b.txt", version=1)
+    assert text(lab, "b.txt") == "10 pears\n8 plums\n"
+
+
+def test_only_an_empty_directory_goes_without_its_contents(lab: Session) -> None:
+    assert code(lab, "remove_directory", path="sub") == "not_empty"
+    assert ok(lab, "remove_directory", path="empty")["entries"] == 1
+    assert ok(lab, "remove_directory", path="sub", contents="delete") == {
+        "removed": disk_of(lab).me.home + "/lab/sub",
+        "entries": 2,
+        "freed": 7,
+    }
+
+
+def test_the_working_directory_cannot_be_removed_but_moves_with_its_tree(lab: Session) -> None:
+    for name in ("remove_directory", "move_to_trash"):
+        assert code(lab, name, path="~/lab") == "directory_busy"
+    ok(lab, "move_path", source="~/lab", destination="~/moved")
+    assert ok(lab, "print_working_directory")["path"].endswith("/moved")
+
+
+def test_an_archive_has_the_size_of_a_ustar_file_and_gives_the_tree_back(lab: Session) -> None:
+    # two headers, one block of data, two empty blocks
+    packed = ok(lab, "create_archive", path="sub", archive="sub.tar")
+    assert (packed["members"], packed["size"]) == (2, 5 * 512)
+    unpacked = ok(lab, "extract_archive", path="sub.tar", destination="empty")
+    assert unpacked["total"] == 2
+    assert text(lab, "empty/sub/inner.txt") == "inside\n"
+    assert code(lab, "extract_archive", path="sub.tar", destination="empty") == "file_exists"
+    assert code(lab, "read_file", path="sub.tar") == "binary_file"
+    sound(lab)
+
+
+def test_disk_usage_adds_up(lab: Session) -> None:
+    usage = ok(lab, "disk_usage")
+    # a.txt 27, b.txt 17, sub/inner.txt 7
+    assert (usage["total_size"], usage["files"]) == (51, 3)
+    assert [entry["size"] for entry in usage["largest"]] == [27, 17, 7, 0]
+    assert ok(lab, "disk_usage", path="a.txt")["total_size"] == 27
+
+
+# -- permissions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "mode", "end"),
+    [
+        ("644", "600", "600"),
+        ("644", "u+x", "744"),
+        ("644", "go-r", "600"),
+        ("755", "a=r", "444"),
+        ("640", "u=rw,g+w,o=r", "664"),
+        ("444", "+w", "644"),
+        ("755", "+t", "1755"),
+        ("777", "o=", "770"),
+    ],
+)
+def test_modes_change_as_chmod_says(lab: Session, start: str, mode: str, end: str) -> None:
+    ok(lab, "create_file", path="m")
+    if start != "644":
+        ok(lab, "change_mode", path="m", mode=start)
+    assert ok(lab, "change_mode", path="m", mode=mode)["mode"] == end
+
+
+def test_permissions_are_written_as_ls_writes_them(lab: Session) -> None:
+    assert ok(lab, "stat_path", path="a.txt")["permissions"] == "rw-r--r--"
+    assert ok(lab, "stat_path", path="/tmp")["permissions"] == "rwxrwxrwt"
+
+
+def test_each_access_is_checked_against_the_bits(lab: Session) -> None:
+    ok(lab, "change_mode", path="a.txt", mode="200")
+    assert code(lab, "read_file", path="a.txt") == "permission_denied"
+    ok(lab, "append_file", path="a.txt", text="blind")
+    ok(lab, "change_mode", path="a.txt", mode="400")
+    assert code(lab, "append_file", path="a.txt", text="no") == "permission_denied"
+    ok(lab, "change_mode", path="sub", mode="600")
+    assert code(lab, "read_file", path="sub/inner.txt") == "permission_denied"
+    ok(lab, "change_mode", path="sub", mode="500")
+    assert text(lab, "sub/inner.txt") == "inside\n"
+    assert code(lab, "delete_file", path="sub/inner.txt") == "permission_denied"
+    assert code(lab, "create_file", path="sub/new") == "permission_denied"
+
+
+def test_only_one_class_of_the_bits_counts(lab: Session) -> None:
+    ok(lab, "change_mode", path="a.txt", mode="077")
+    assert code(lab, "read_file", path="a.txt") == "permission_denied"
+
+
+def test_in_a_sticky_directory_only_the_owner_removes() -> None:
+    session = world(0).open()
+    me = disk_of(session).me.id
+    entries = ok(session, "find_files", path="/tmp", name="upload_*")["entries"]
+    other = next(e["path"] for e in entries if not e["path"].endswith(f"_{me}.txt"))
+    assert code(session, "delete_file", path=other) == "permission_denied"
+    ok(session, "create_file", path="/tmp/mine.txt")
+    ok(session, "delete_file", path="/tmp/mine.txt")
+
+
+def test_a_given_file_counts_for_the_new_owner(lab: Session) -> None:
+    disk = disk_of(lab)
+    other = max((u for u in disk.users if u.id != disk.me.id), key=lambda u: u.quota - u.used)
+    before = ok(lab, "show_quota")["used"]
+    ok(lab, "change_owner", path="a.txt", owner=other.id)
+    assert ok(lab, "show_quota")["used"] == before - 27
+    assert disk.users[other.id].used == other.used + 27
+    assert code(lab, "change_owner", path="a.txt", owner=disk.me.id) == "permission_denied"
+    assert code(lab, "append_file", path="a.txt", text="mine?") == "permission_denied"
+
+
+# -- trash, versions, quota -----------------------------------------------------------------------
+
+
+def test_the_trash_gives_back_what_was_thrown_away(lab: Session) -> None:
+    item = ok(lab, "move_to_trash", path="sub")
+    assert code(lab, "read_file", path="sub/inner.txt") == "no_such_file"
+    latest = ok(lab, "list_trash", query="lab")["items"]
+    assert [entry["trash_id"] for entry in latest] == [item["trash_id"]]
+    before = lab.snapshot()
+    ok(lab, "create_file", path="sub")
+    assert code(lab, "restore_from_trash", trash_id=item["trash_id"]) == "file_exists"
+    lab.restore(before)
+    ok(lab, "restore_from_trash", trash_id=item["trash_id"])
+    assert text(lab, "sub/inner.txt") == "inside\n"
+    assert code(lab, "restore_from_trash", trash_id=item["trash_id"]) == "not_in_trash"
+
+
+def test_the_trash_counts_for_the_quota_until_it_is_emptied(lab: Session) -> None:
+    before = ok(lab, "show_quota")
+    ok(lab, "move_to_trash", path="a.txt")
+    thrown = ok(lab, "show_quota")
+    assert (thrown["used"], thrown["in_trash"]) == (before["used"], before["in_trash"] + 27)
+    freed = ok(lab, "empty_trash")
+    assert freed["freed"] == thrown["in_trash"]
+    assert ok(lab, "show_quota")["used"] == before["used"] - freed["freed"]
+    assert (ok(lab, "list_trash")["total"], freed["left"]) == (0, 0)
+    sound(lab)
+
+
+def test_what_was_thrown_away_today_outlasts_an_emptying_of_old_things(lab: Session) -> None:
+    item = ok(lab, "move_to_trash", path="a.txt")
+    ok(lab, "empty_trash", older_than_days=1)
+    assert [e["trash_id"] for e in ok(lab, "list_trash")["items"]] == [item["trash_id"]]
+
+
+def test_each_change_of_a_text_keeps_the_one_before(lab: Session) -> None:
+    ok(lab, "write_file", path="sub/inner.txt", content="second")
+    ok(lab, "append_file", path="sub/inner.txt", text="third")
+    versions = ok(lab, "list_versions", path="sub/inner.txt")["versions"]
+    assert [(v["version"], v["first_line"], v["size"]) for v in versions] == [
+        (2, "second", 7),
+        (1, "inside", 7),
+    ]
+    assert ok(lab, "restore_version", path="sub/inner.txt", version=1)["saved_as"] == 3
+    assert text(lab, "sub/inner.txt") == "inside\n"
+    ok(lab, "restore_version", path="sub/inner.txt", version=3)
+    assert text(lab, "sub/inner.txt") == "second\nthird\n"
+
+
+def test_a_refused_copy_of_a_directory_leaves_nothing_behind(lab: Session) -> None:
+    _fill(lab, leave=6)
+    before = lab.digest()
+    assert code(lab, "copy_path", source="sub", destination="twin") == "quota_exceeded"
+    assert lab.digest() == before
+    ok(lab, "delete_file", path="filler")
+    ok(lab, "copy_path", source="sub", destination="twin")
+
+
+def _fill(session: Session, leave: int) -> None:
+    free = ok(session, "show_quota")["free"]
+    ok(session, "create_file", path="filler", content="x" * (free - leave - 1))
+    assert ok(session, "show_quota")["free"] == leave
+
+
+# -- every declared refusal -----------------------------------------------------------------------
+
+BASE: dict[str, dict[str, Any]] = {
+    "change_directory": {"path": "sub"},
+    "list_directory": {"path": "sub"},
+    "show_tree": {"path": "sub"},
+    "stat_path": {"path": "a.txt"},
+    "find_files": {"path": "sub"},
+    "search_text": {"path": "sub", "text": "inside"},
+    "disk_usage": {"path": "sub"},
+    "read_link": {"path": "~/trips"},
+    "create_file": {"path": "new.txt"},
+    "read_file": {"path": "a.txt"},
+    "write_file": {"path": "a.txt", "content": "x"},
+    "append_file": {"path": "a.txt", "text": "x"},
+    "head_file": {"path": "a.txt"},
+    "tail_file": {"path": "a.txt"},
+    "count_words": {"path": "a.txt"},
+    "sort_lines": {"path": "a.txt", "order": "descending"},
+    "replace_text": {"path": "a.txt", "old": "apples", "new": "figs"},
+    "diff_files": {"first": "b.txt", "second": "a.txt"},
+    "checksum_file": {"path": "a.txt"},
+    "split_file": {"path": "a.txt", "lines": 2},
+    "join_files": {"paths": ["a.txt", "b.txt"], "destination": "new.txt"},
+    "make_directory": {"path": "new"},
+    "remove_directory": {"path": "empty"},
+    "delete_file": {"path": "a.txt"},
+    "move_path": {"source": "a.txt", "destination": "new.txt"},
+    "copy_path": {"source": "a.txt", "destination": "new.txt"},
+    "make_symlink": {"target": "a.txt", "path": "new"},
+    "create_archive": {"path": "sub", "archive": "new.tar"},
+    "extract_archive": {"path": "packed.tar", "destination": "empty"},
+    "change_mode": {"path": "a.txt", "mode": "600"},
+    "change_owner": {"path": "a.txt", "owner": "root"},
+    "tag_path": {"path": "a.txt", "tag": "review"},
+    "move_to_trash": {"path": "a.txt"},
+    "restore_from_trash": {"trash_id": "?", "destination": "new"},
+    "list_versions": {"path": "b.txt"},
+    "restore_version": {"path": "b.txt", "version": 1},
+}
+"""Arguments that succeed; `?` is the id of something in the trash."""
+
+MAIN = {
+    **{"diff_files": "second", "move_path": "source", "copy_path": "source"},
+    **{"restore_from_trash": "destination"},
+}
+"""The parameter that takes the wrong path where it is not `path`."""
+
+WRONG_PATH = {
+    "no_such_file": "nowhere/x",
+    "not_a_directory": "b.txt/x",
+    "permission_denied": "/var/backups/etc.txt",
+    "is_a_directory": "sub",
+    "binary_file": "packed.tar",
+}
+
+SPECIAL: dict[tuple[str, str], dict[str, Any]] = {
+    ("change_directory", "no_change"): {"path": "."},
+    ("read_link", "not_a_symlink"): {"path": "a.txt"},
+    ("create_file", "file_exists"): {"path": "a.txt"},
+    ("write_file", "no_change"): {"content": "10 pears\n9 apples\n9 apples"},
+    ("sort_lines", "no_change"): {"order": "ascending"},
+    ("replace_text", "no_change"): {"new": "apples"},
+    ("replace_text", "text_not_found"): {"old": "mango"},
+    ("split_file", "file_exists"): {"path": "cut.txt"},
+    ("split_file", "too_short"): {"lines": 3},
+    ("join_files", "no_such_file"): {"paths": ["a.txt", "nowhere"]},
+    ("join_files", "not_a_directory"): {"paths": ["a.txt", "b.txt/x"]},
+    ("join_files", "permission_denied"): {"destination": "/etc/new"},
+    ("join_files", "is_a_directory"): {"paths": ["a.txt", "sub"]},
+    ("join_files", "binary_file"): {"paths": ["a.txt", "packed.tar"]},
+    ("join_files", "file_exists"): {"destination": "sub"},
+    ("join_files", "too_few_files"): {"paths": ["a.txt"]},
+    ("make_directory", "file_exists"): {"path": "sub"},
+    ("make_directory", "permission_denied"): {"path": "/etc/new"},
+    ("remove_directory", "not_a_directory"): {"path": "a.txt"},
+    ("remove_directory", "not_empty"): {"path": "sub"},
+    ("remove_directory", "directory_busy"): {"path": "."},
+    ("move_path", "file_exists"): {"destination": "b.txt"},
+    ("move_path", "is_a_directory"): {
+        "source": "clash/sub",
+        "destination": ".",
+        "if_exists": "overwrite",
+    },
+    ("move_path", "into_itself"): {"source": "sub", "destination": "sub/x"},
+    ("move_path", "no_change"): {"destination": "a.txt", "if_exists": "overwrite"},
+    ("move_path", "not_empty"): {
+        "source": "other/sub",
+        "destination": ".",
+        "if_exists": "overwrite",
+    },
+    ("move_path", "directory_busy"): {"source": "/", "destination": "new"},
+    ("copy_path", "file_exists"): {"destination": "b.txt"},
+    ("copy_path", "is_a_directory"): {
+        "source": "sub",
+        "destination": "b.txt",
+        "if_exists": "overwrite",
+    },
+    ("copy_path", "into_itself"): {"source": "sub", "destination": "sub/x"},
+    ("copy_path", "no_change"): {"destination": "a.txt", "if_exists": "overwrite"},
+    ("make_symlink", "file_exists"): {"path": "b.txt"},
+    ("create_archive", "file_exists"): {"archive": "packed.tar"},
+    ("create_archive", "invalid_name"): {"archive": "new.zip"},
+    ("extract_archive", "file_exists"): {"destination": "."},
+    ("extract_archive", "not_an_archive"): {"path": "a.txt"},
+    ("change_mode", "no_change"): {"mode": "644"},
+    ("change_owner", "unknown_user"): {"owner": "nobody"},
+    ("change_owner", "unknown_group"): {"group": "nobodies"},
+    ("tag_path", "no_change"): {"tag": "none"},
+    ("move_to_trash", "directory_busy"): {"path": "."},
+    ("restore_from_trash", "not_in_trash"): {"trash_id": "trs_none00"},
+    ("restore_from_trash", "file_exists"): {"destination": "a.txt"},
+    ("restore_version", "no_such_version"): {"version": 9},
+    ("restore_version", "no_change"): {"version": 2},
+}
+"""What to change in the arguments of BASE so that the tool is refused with the code."""
+
+DECLARED = [(t.name, code) for t in SERVER.tools.values() for code in t.refuses]
+ELSEWHERE = {("change_owner", "quota_exceeded"), ("change_owner", "no_change")}
+ELSEWHERE |= {("empty_trash", "trash_empty")}
+
+
+@pytest.fixture
+def bench(lab: Session) -> Session:
+    ok(lab, "create_archive", path="sub", archive="packed.tar")
+    ok(lab, "write_file", path="b.txt", content="once")
+    ok(lab, "write_file", path="b.txt", content="twice")
+    ok(lab, "restore_version", path="b.txt", version=2)
+    ok(lab, "create_file", path="cut.txt", content="1\n2\n3")
+    ok(lab, "create_file", path="cut.txt.aa")
+    ok(lab, "make_directory", path="other/sub", parents="create")
+    ok(lab, "make_directory", path="clash")
+    ok(lab, "create_file", path="clash/sub", content="a file")
+    return lab
+
+
+def _arguments(session: Session, name: str) -> dict[str, Any]:
+    given = dict(BASE[name])
+    if "trash_id" in given:
+        given["trash_id"] = ok(session, "list_trash")["items"][0]["trash_id"]
+    return given
+
+
+@pytest.mark.parametrize("name", BASE)
+def test_the_arguments_that_the_refusals_start_from_succeed(bench: Session, name: str) -> None:
+    if name == "change_owner":
+        assert disk_of(bench).users["root"].quota > ROOMY
+    ok(bench, name, **_arguments(bench, name))
+
+
+@pytest.mark.parametrize(("name", "refusal"), [p for p in DECLARED if p not in ELSEWHERE])
+def test_every_declared_refusal_occurs(bench: Session, name: str, refusal: str) -> None:
+    given = _arguments(bench, name)
+    special = SPECIAL.get((name, refusal))
+    if refusal == "quota_exceeded":
+        given |= {"content": "x" * 60} if "content" in given or name == "create_file" else {}
+        given |= {"new": "x" * 60} if "new" in given else {}
+        given |= {"version": 1} if name == "restore_version" else {}
+        _fill(bench, leave=1)
+    elif special is not None:
+        given |= special
+    else:
+        given[MAIN.get(name, "path")] = WRONG_PATH[refusal]
+    before = bench.digest()
+    assert code(bench, name, **given) == refusal
+    assert bench.digest() == before
+
+
+def test_ownership_is_refused_where_the_new_owner_has_no_room_or_nothing_changes() -> None:
+    session = world(roomy_seed()).open()
+    disk = disk_of(session)
+    assert code(session, "change_owner", path="~", owner=disk.me.id) == "no_change"
+    other = min((u for u in disk.users if u.id != disk.me.id), key=lambda u: u.quota - u.used)
+    size = other.quota - other.used + 1
+    ok(session, "create_file", path="~/big", content="x" * (size - 1))
+    assert code(session, "change_owner", path="~/big", owner=other.id) == "quota_exceeded"
+
+
+def test_an_empty_trash_cannot_be_emptied() -> None:
+    session = world(2).open()
+    ok(session, "empty_trash")
+    assert code(session, "empty_trash") == "trash_empty"
+
+
+def test_quota_permission_and_not_empty_refusals_occur_in_seeded_worlds() -> None:
+    seen = set()
+    for seed in range(20):
+        session = world(seed).open()
+        for name, given in (
+            ("copy_path", {"source": "~/notes", "destination": "~/copy"}),
+            ("read_file", {"path": "~/documents/payroll.txt"}),
+            ("remove_directory", {"path": "~/notes"}),
+        ):
+            result = session.call(name, given).builtins()
+            seen.add(result.get("error", {}).get("code", "ok"))
+    assert seen == {"quota_exceeded", "permission_denied", "not_empty", "ok"}
