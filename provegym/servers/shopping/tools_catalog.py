@@ -24,7 +24,6 @@ from provegym.world.page import page
 from provegym.world.tool import refuse, tool
 
 Stars = Annotated[int, Range(1, 5)]
-NO_RATING = 0.0
 
 
 class ProductSummary(Struct, frozen=True):
@@ -134,7 +133,7 @@ def get(shop: Shop, product_id: str) -> Product:
 
 def rating(product: Product) -> float:
     """Mean stars to one place, 0 without reviews."""
-    return round(product.stars / product.reviews, 1) if product.reviews else NO_RATING
+    return round(product.stars / product.reviews, 1) if product.reviews else 0.0
 
 
 def in_stock(shop: Shop, product: Product) -> bool:
