@@ -1,29 +1,17 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from provegym.seeding import rng
 from provegym.servers.calendar import SERVER
 from provegym.servers.calendar.recurrence import (
-    MAX_OCCURRENCES,
-    Frequency,
     Rule,
-    Series,
     Weekday,
-    expand,
-    rule_text,
 )
 from provegym.servers.calendar.state import (
     Agenda,
@@ -149,98 +137,6 @@ def agenda(session: Session) -> Agenda:
     return state
 
 
-def rule(
-    frequency: Frequency,
-    *,
-    interval: int = 1,
-    days: tuple[Weekday, ...] = (),
-    count: int | None = None,
-    until: str | None = None,
-    excluded: tuple[str, ...] = (),
-) -> Rule:
-    return Rule("", frequency, interval, days, count, until, excluded)
-
-
-def utc(moments: tuple[int, ...]) -> list[str]:
-    return [f"{datetime.fromtimestamp(m, UTC):%m-%d %H:%M}" for m in moments]
-
-
-# -- recurrence ----------------------------------------------------------------------------
-
-
-def test_a_weekly_series_keeps_its_wall_time_when_the_clocks_change() -> None:
-    starts = expand("2026-03-23T10:00:00+01:00", "Europe/Berlin", rule("weekly", count=2))
-    assert utc(starts) == ["03-23 09:00", "03-30 08:00"]
-
-
-def test_a_monthly_series_on_the_31st_skips_shorter_months() -> None:
-    starts = expand("2026-01-31T12:00:00+00:00", "UTC", rule("monthly", count=3))
-    assert utc(starts) == ["01-31 12:00", "03-31 12:00", "05-31 12:00"]
-
-
-def test_a_fortnightly_series_on_two_days_leaves_out_every_other_week() -> None:
-    twice = rule("weekly", interval=2, days=("TU", "TH"), count=4)
-    starts = expand("2026-03-03T09:00:00+00:00", "UTC", twice)
-    assert utc(starts) == ["03-03 09:00", "03-05 09:00", "03-17 09:00", "03-19 09:00"]
-
-
-def test_a_series_runs_through_its_last_day() -> None:
-    starts = expand("2026-03-02T23:00:00+00:00", "UTC", rule("daily", until="2026-03-04"))
-    assert utc(starts) == ["03-02 23:00", "03-03 23:00", "03-04 23:00"]
-
-
-def test_cancelled_dates_count_as_occurrences() -> None:
-    without = rule("daily", count=3, excluded=("2026-03-03",))
-    starts = expand("2026-03-02T08:00:00+00:00", "UTC", without)
-    assert utc(starts) == ["03-02 08:00", "03-04 08:00"]
-
-
-def test_a_time_that_the_clocks_skip_takes_the_offset_before_the_gap() -> None:
-    starts = expand("2026-03-28T02:30:00+01:00", "Europe/Berlin", rule("daily", count=3))
-    assert utc(starts) == ["03-28 01:30", "03-29 01:30", "03-30 00:30"]
-
-
-def test_a_rule_is_written_as_the_standard_says() -> None:
-    text = rule_text(
-        rule("weekly", interval=2, days=("MO", "FR"), until="2026-03-30"), "Europe/Berlin"
-    )
-    assert text == "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;UNTIL=20260330T215959Z"
-    assert rule_text(rule("monthly", count=6), "UTC") == "FREQ=MONTHLY;COUNT=6"
-
-
-@given(
-    day=st.dates(datetime(2026, 1, 1, tzinfo=UTC).date(), datetime(2027, 1, 1, tzinfo=UTC).date()),
-    frequency=st.sampled_from(("daily", "weekly", "monthly")),
-    interval=st.integers(1, 12),
-    count=st.integers(1, 400),
-    name=st.sampled_from(("Europe/Berlin", "America/New_York", "Australia/Sydney", "UTC")),
-)
-@settings(max_examples=60, deadline=None)
-def test_expansion_is_bounded_rising_and_the_same_without_its_cache(
-    day: Any, frequency: Frequency, interval: int, count: int, name: str
-) -> None:
-    start = datetime(day.year, day.month, day.day, 2, 30, tzinfo=UTC).astimezone(ZoneInfo(name))
-    wanted = rule(frequency, interval=interval, count=count)
-    starts = expand(start.isoformat(), name, wanted)
-    assert starts == expand.__wrapped__(start.isoformat(), name, wanted)
-    assert 1 <= len(starts) <= min(count, MAX_OCCURRENCES)
-    assert list(starts) == sorted(set(starts))
-    assert starts[0] == int(start.timestamp())
-
-
-@given(st.lists(st.integers(0, 60), min_size=1, unique=True), st.integers(1, 5), st.data())
-@settings(max_examples=150, deadline=None)
-def test_overlaps_of_series_are_those_of_their_occurrences(
-    first: list[int], length: int, data: st.DataObject
-) -> None:
-    second = data.draw(st.lists(st.integers(0, 60), min_size=1, unique=True))
-    starts = tuple(s * 5 for s in sorted(first))
-    others = tuple(s * 5 for s in sorted(second))
-    a, b = Series.of(starts, length), Series.of(others, 4)
-    slow = [max(x, y) for x in starts for y in others if x < y + 4 and y < x + length]
-    assert a.overlap(b) == b.overlap(a) == (min(slow) if slow else None)
-
-
 # -- looking things up ---------------------------------------------------------------------
 
 
@@ -305,15 +201,13 @@ def test_free_slots_avoid_the_busy_hours_of_all() -> None:
     assert slots[0]["end"] == at(day, 14, 30)
 
 
-def test_a_free_slot_counts_the_attendees_who_have_not_declined() -> None:
-    session = SMALL.open()
-    busy = ok(session, "create_event", title="x", start=at(13, 9), end=at(13, 10))
-    ok(session, "invite_attendee", event_id=busy["id"], attendee=CLEO.name)
-    day = datetime.fromisoformat(at(13, 9))
-    free = ok(
-        session, "find_free_slots", duration_minutes=480, start_date=on(13), attendees=[CLEO.email]
-    )
-    assert free["slots"] == [] or day.weekday() > 4
+def test_a_free_slot_is_free_for_the_attendees_too() -> None:
+    session = SMALL.open()  # day 5 is a Wednesday; Ada alone is busy, from nine to ten
+    whole_day: dict[str, Any] = {"duration_minutes": 480, "start_date": on(5)}
+    slots = ok(session, "find_free_slots", **whole_day)["slots"]
+    assert slots == [{"start": at(5, 9), "end": at(5, 17)}]
+    assert ok(session, "find_free_slots", **whole_day, attendees=[ADA.name])["slots"] == []
+    assert ok(session, "find_free_slots", **whole_day, attendees=[BOB.email])["slots"] == slots
 
 
 def test_invitations_show_what_others_organize() -> None:
@@ -395,10 +289,8 @@ def test_an_event_becomes_a_series_that_counts_from_its_start() -> None:
     made = ok(session, "set_recurrence", event_id="evt_long", frequency="daily", count=3)
     assert made["repeats"] == "FREQ=DAILY;COUNT=3"
     event = agenda(session).events["evt_long"]
-    first = int(datetime.fromisoformat(at(6, 9)).timestamp())
     days = [datetime.fromisoformat(at(d, 9)).timestamp() for d in (6, 7, 8)]
     assert agenda(session).series(event).starts == tuple(map(int, days))
-    assert agenda(session).series(event).starts[0] == first
 
 
 def test_a_reminder_says_when_it_goes_off() -> None:
@@ -579,77 +471,3 @@ def test_times_at_the_end_of_the_calendar_are_refused(text: str) -> None:
     move = {"event_id": "evt_budget", "start": text}
     assert code(session, "reschedule_event", **move) == "invalid_range"
     assert code(session, "list_events", start_date=text[:10]) == "invalid_range"
-
-
-# -- seeded worlds -------------------------------------------------------------------------
-
-
-def test_there_are_exactly_seventeen_tools() -> None:
-    assert len(SERVER.tools) == 17
-
-
-def test_seeded_worlds_are_large_sound_and_full_of_distinct_titles() -> None:
-    for seed in range(20):
-        world = World(seed, [SERVER])
-        state = agenda(world.open())
-        assert sum(len(t.rows) for t in world.templates.values()) >= 300
-        assert not list(violations(state))
-        titles = Counter(event.title for event in state.events)
-        assert max(titles.values()) == 1
-
-
-def test_every_sample_mostly_succeeds() -> None:
-    for name, tool in SERVER.tools.items():
-        assert tool.sample is not None
-        good = 0
-        for seed in range(40):
-            session = World(seed, [SERVER]).open()
-            arguments = tool.sample(session.state("calendar"), rng(seed, "sample", name))
-            good += session.call(name, arguments).outcome == "ok"
-        assert good >= 30, name
-
-
-def test_long_walks_keep_the_invariants() -> None:
-    for seed in range(4):
-        session, rnd = World(seed, [SERVER]).open(), rng(seed, "walk")
-        for step in range(500):
-            name = rnd.choice(list(SERVER.tools))
-            before = session.changes() if SERVER.tools[name].effect == "read" else None
-            session.call(name, _sampled(session, name, rnd))
-            assert before is None or session.changes() == before
-            if step % 25 == 24:
-                assert not list(violations(agenda(session)))
-
-
-def _sampled(session: Session, name: str, rnd: Random) -> dict[str, Any]:
-    """A sample; in one call of three its entities are drawn blindly."""
-    sample = SERVER.tools[name].sample
-    assert sample is not None
-    state = agenda(session)
-    arguments = sample(state, rnd)
-    if rnd.random() < 0.33:
-        if "event_id" in arguments:
-            arguments["event_id"] = rnd.choice(list(state.events)).id
-        if "room_id" in arguments:
-            arguments["room_id"] = rnd.choice(list(state.rooms)).id
-        if "start" in arguments or name == "invite_attendee":
-            arguments["force"] = rnd.random() < 0.5
-    return arguments
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    text = (
-        "from provegym.world.world import World; from provegym.servers.calendar import SERVER;"
-        "print(World(5, [SERVER]).digest)"
-    )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", text],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }
-    assert found == {World(5, [SERVER]).digest}
