@@ -7,101 +7,103 @@ changes, and so does a policy whose new rows got other ids than the teacher's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from provegym.types import Changes
-from provegym.world.fields import VOLATILE, fields_of
+from provegym.world.fields import VOLATILE, Field, fields_of
+from provegym.world.numbering import number, rename
 from provegym.world.table import Overlay, Row, Template
-
-_canonical = msgspec.json.Encoder(order="sorted").encode
-
-Names = dict[str, str]
-"""What stands for each created id."""
 
 
 def canonical_changes(
     templates: Mapping[str, Template[Any]], overlays: Mapping[str, Overlay]
 ) -> Changes:
     """`{table: {row: {field: value} | None}}` of every difference from the templates."""
-    created = {
-        name: {k: _visible(row) for k, row in own.items() if row and k not in templates[name].rows}
-        for name, own in overlays.items()
-    }
-    names = _number(created)
-    changes: Changes = {}
+    created: dict[str, dict[str, dict[str, Any]]] = {}
+    changed: dict[str, dict[str, dict[str, Any] | None]] = {}
     for name, own in overlays.items():
-        rows = _differences(templates[name].rows, own, names)
-        rows.update({names[k]: _rename(row, names) for k, row in created[name].items()})
+        base = templates[name].rows
+        created[name] = {k: _visible(row) for k, row in own.items() if row and k not in base}
+        changed[name] = _differences(base, own)
+    names = number(created, changed)
+    changes: Changes = {}
+    for name in sorted(overlays):
+        rows: dict[str, Any] = {**changed[name]}
+        rows.update({names[k]: row for k, row in created[name].items()})
+        if names:
+            rows = {k: rename(row, names) for k, row in rows.items()}
         if rows:
-            changes[name] = dict(sorted(rows.items(), key=lambda item: item[0]))
-    return dict(sorted(changes.items()))
+            changes[name] = dict(sorted(rows.items()))
+    return changes
 
 
-def _differences(base: Mapping[str, Row], own: Overlay, names: Names) -> dict[str, Any]:
+def _differences(base: Mapping[str, Row], own: Overlay) -> dict[str, dict[str, Any] | None]:
     """Replaced and deleted rows of the seed: only the fields that differ."""
-    found: dict[str, Any] = {}
+    found: dict[str, dict[str, Any] | None] = {}
     for key, row in own.items():
         before = base.get(key)
         if before is None:
             continue
         if row is None:
             found[key] = None
-            continue
-        old, new = _visible(before), _visible(row)
-        changed = {f: _rename(v, names) for f, v in new.items() if old[f] != v}
-        if changed:
-            found[key] = changed
+        elif row != before:
+            old = _visible(before)
+            changed = {f: v for f, v in _visible(row).items() if old[f] != v}
+            if changed:
+                found[key] = changed
     return found
 
 
-@lru_cache(maxsize=1024)
-def _kept(row: type[Row]) -> frozenset[str]:
-    return frozenset(f.name for f in fields_of(row) if f.name != "id" and not f.has(VOLATILE))
-
-
 def _visible(row: Row) -> dict[str, Any]:
-    kept = _kept(type(row))
-    return {f: v for f, v in msgspec.to_builtins(row).items() if f in kept}
+    return _shower(type(row))(row)
 
 
-def _number(created: Mapping[str, Mapping[str, dict[str, Any]]]) -> Names:
-    """Name created rows by content; rows that refer to each other are refined until stable.
-
-    Colour refinement (Weisfeiler and Leman): a row's colour is its content with every created id
-    replaced by that row's colour of the round before.
-    """
-    colours: Names = {key: table for table, rows in created.items() for key in rows}
-    for _ in range(len(colours)):
-        after = {
-            key: f"{table}:{_canonical(_rename(row, colours)).decode()}"
-            for table, rows in created.items()
-            for key, row in rows.items()
-        }
-        compact = {text: f"~{i}" for i, text in enumerate(sorted(set(after.values())))}
-        refined = {key: compact[text] for key, text in after.items()}
-        if len(set(refined.values())) == len(set(colours.values())) and _ > 0:
-            colours = refined
-            break
-        colours = refined
-    names: Names = {}
-    for rows in created.values():
-        ordered = sorted(rows, key=lambda key: int(colours[key].lstrip("~") or 0))
-        names.update({key: f"+{i}" for i, key in enumerate(ordered, 1)})
-    return names
+Shower = Callable[[Any], Any]
 
 
-def _rename(value: Any, names: Names) -> Any:
-    """`value` with every string that is a created id replaced by its name."""
-    if not names:
-        return value
-    if isinstance(value, str):
-        return names.get(value, value)
-    if isinstance(value, list):
-        return [_rename(item, names) for item in value]
-    if isinstance(value, dict):
-        return {names.get(k, k): _rename(v, names) for k, v in value.items()}
+@lru_cache(maxsize=1024)
+def _shower(row: type[Row]) -> Callable[[Row], dict[str, Any]]:
+    """What turns a row of that type into its non-volatile fields as JSON values, without the id."""
+    kept = tuple((f.name, _value_shower(f)) for f in fields_of(row) if _stays(f) and f.name != "id")
+    return lambda value: {name: show(getattr(value, name)) for name, show in kept}
+
+
+def _stays(f: Field) -> bool:
+    return not f.has(VOLATILE)
+
+
+def _value_shower(f: Field) -> Shower:
+    """Plain text and numbers stay as they are; records inside lose their volatile fields."""
+    if f.type in (str, int, bool, float) or f.choices:
+        return _as_is
+    if f.item is not None and _holds_volatile(f.item):
+        inner = _value_shower(f.item)
+        return lambda items: None if items is None else [inner(item) for item in items]
+    if _is_record(f) and _holds_volatile(f):
+        kept = tuple((g.name, _value_shower(g)) for g in fields_of(f.type) if _stays(g))
+        return lambda record: record and {name: show(getattr(record, name)) for name, show in kept}
+    return _listed
+
+
+def _as_is(value: Any) -> Any:
     return value
+
+
+def _listed(value: Any) -> Any:
+    """A value as JSON would give it back: tuples are lists."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _is_record(f: Field) -> bool:
+    return isinstance(f.type, type) and issubclass(f.type, Struct)
+
+
+def _holds_volatile(f: Field) -> bool:
+    if f.item is not None:
+        return _holds_volatile(f.item)
+    return _is_record(f) and any(not _stays(g) or _holds_volatile(g) for g in fields_of(f.type))
