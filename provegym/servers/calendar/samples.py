@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from provegym.servers.calendar.checks import conflict, room_clash
-from provegym.servers.calendar.recurrence import Series, local, zone
+from provegym.servers.calendar.recurrence import WEEKDAYS, Series, local, zone
 from provegym.servers.calendar.seed import FORMS, LENGTHS, PERSONAL, PLACES, REMIND, SUBJECTS
 from provegym.servers.calendar.state import MAX_REMINDERS, Agenda, Event, Room
 
@@ -186,6 +186,9 @@ def set_recurrence(state: Agenda, rnd: Random) -> Arguments:
     frequency = rnd.choice(("daily", "weekly", "weekly", "monthly"))
     found: Arguments = {"event_id": event.id, "frequency": frequency}
     found |= {"interval": 2} if rnd.random() < 0.3 else {}
+    if frequency == "weekly" and rnd.random() < 0.3:
+        starts_on = date.fromisoformat(event.start[:10]).weekday()
+        found["weekdays"] = [WEEKDAYS[i] for i in sorted({starts_on, (starts_on + 2) % 7})]
     if rnd.random() < 0.5:
         return found | {"count": rnd.randrange(3, 11)}
     start = date.fromisoformat(event.start[:10])
