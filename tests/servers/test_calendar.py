@@ -383,6 +383,16 @@ REFUSALS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("invalid_recurrence", "set_recurrence", {"event_id": "evt_long", "frequency": "daily"}),
     (
+        "invalid_recurrence",  # sixty days and one
+        "set_recurrence",
+        {"event_id": "evt_long", "frequency": "daily", "until": on(66)},
+    ),
+    (
+        "invalid_recurrence",  # every 12 months within two years: three times at most
+        "set_recurrence",
+        {"event_id": "evt_long", "frequency": "monthly", "interval": 12, "count": 4},
+    ),
+    (
         "not_in_pattern",
         "set_recurrence",
         {

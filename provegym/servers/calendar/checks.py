@@ -275,7 +275,10 @@ def planned(start: str, zone_name: str, seconds: int, rule: Rule | None) -> Seri
     if rule.count is not None and number < rule.count:
         refuse("invalid_recurrence", f"{rule.count} times reach over more than {MAX_DAYS} days")
     if rule.until is not None and number >= MAX_OCCURRENCES:
-        refuse("invalid_recurrence", f"more than {MAX_OCCURRENCES} times until {rule.until}")
+        refuse(
+            "invalid_recurrence",
+            f"{MAX_OCCURRENCES} times or more until {rule.until}; choose an earlier day",
+        )
     gaps = [b - a for a, b in zip(series.starts, series.starts[1:], strict=False)]
     if min(gaps, default=seconds) < seconds:
         refuse("invalid_recurrence", f"an event of {seconds // 60} min runs into the next one")

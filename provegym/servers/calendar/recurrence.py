@@ -26,7 +26,7 @@ Weekday = Literal["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
 RuleId = Annotated[str, Ref("calendar.rules")]
 
 WEEKDAYS: tuple[Weekday, ...] = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-MAX_OCCURRENCES = 100
+MAX_OCCURRENCES = 60
 MAX_DAYS = 731
 """No series reaches further than two years from its first occurrence."""
 

@@ -357,7 +357,7 @@ def set_recurrence(
     frequency: Frequency,
     interval: Annotated[int, Range(1, 12)] = 1,
     weekdays: tuple[Weekday, ...] = (),
-    count: Annotated[int | None, Range(2, 100)] = None,
+    count: Annotated[int | None, Range(2, 60)] = None,
     until: Date | None = None,
 ) -> EventItem:
     """Make an event that the user organizes recur, or change how it does. Give exactly one of
