@@ -40,7 +40,7 @@ def _find(library: Library, rnd: Random) -> dict[str, str]:
 
 
 def _return(library: Library, rnd: Random) -> dict[str, str]:
-    return {"book_id": book.id for book in library.at_home()[:1]}
+    return next(({"book_id": book.id} for book in library.at_home()), {})
 
 
 @tool("read", phrases=("Look up {title}", "Find {title} in the library"), sample=_find)
