@@ -35,6 +35,7 @@ EXTRAS = {
     "openai": "llm",
     "mcp": "gateway",
     "numpy": "eval",
+    "scipy": "eval",
     "matplotlib": "report",
 }
 """Which optional part of the installation brings a library."""
@@ -46,6 +47,9 @@ Preset = Annotated[
     str, typer.Option(help="paper, strict, an ablation like -coverage, or paper,alpha=0.3.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Root of all randomness.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
+]
 Servers = Annotated[str, typer.Option(help="Names with commas between; all if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON for a program.")]
 
@@ -98,9 +102,7 @@ def _example(*lines: str) -> str:
 )
 def run(
     config: Annotated[Path, typer.Argument(help="A run's settings (TOML).")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
-    ] = None,
+    settings: Settings = None,
     json: Json = False,
 ) -> None:
     """Do a whole run: tasks, training, held-out evaluation. Goes on where it was stopped."""
@@ -415,3 +417,67 @@ def _agreement(traces: Path, replayed: Path) -> tuple[int, int]:
     pairs = zip(read(traces, Trace), read(replayed, Trace), strict=True)
     same = [a.calls == b.calls and a.final_changes == b.final_changes for a, b in pairs]
     return sum(same), len(same)
+
+
+@app.command(
+    epilog=_example(
+        "provegym train configs/demo.toml --tasks tasks.jsonl --set run.out=runs/mine",
+        "provegym train configs/demo.toml --tasks tasks.jsonl --method sft",
+    )
+)
+def train(
+    config: Annotated[Path, typer.Argument(help="A run's settings (TOML).")],
+    tasks: Tasks,
+    method: Annotated[str, typer.Option(help="grpo, or sft on the ground truth.")] = "grpo",
+    settings: Settings = None,
+) -> None:
+    """Train the config's policy on a file of tasks; goes on where it was stopped."""
+    from provegym import learning
+    from provegym.config import load
+    from provegym.rollout.run import load_tasks
+
+    if method not in ("grpo", "sft"):
+        raise UnknownName("method", method, ["grpo", "sft"])
+    told, loaded = load(config, settings or ()), load_tasks(tasks)
+    start = learning.starting_policy(told, loaded, terminal.progress)
+    if method == "grpo":
+        trained = learning.optimize(told, loaded, start, terminal.progress)
+    else:
+        trained = learning.fine_tune(
+            told, loaded, start, told.run.folder / "sft", terminal.progress
+        )
+    terminal.line(f"policy: {trained}")
+
+
+@app.command(
+    "eval", epilog=_example("provegym eval tasks.jsonl after.jsonl --against before.jsonl")
+)
+def evaluate(
+    tasks: Annotated[Path, typer.Argument(help="Tasks that were played (JSON Lines).")],
+    traces: Annotated[Path, typer.Argument(help="A policy's traces on them (JSON Lines).")],
+    against: Annotated[
+        Path | None, typer.Option(help="Traces of another policy, to be compared task by task.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure success, over-calling, abstention and premature calls, with 95 % intervals."""
+    from provegym.evals.heldout import difference, measure_file, report
+
+    files = [against, traces] if against else [traces]
+    measured = [measure_file(tasks, path) for path in files]
+    found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
+    gain = difference(measured[0][0], measured[1][0]) if against else {}
+    if json:
+        terminal.as_json({"reports": found, "difference": gain})
+    else:
+        tables.show_measures(found, gain, [path.name for path in files])
+
+
+@app.command(epilog=_example("provegym report runs/demo"))
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
+) -> None:
+    """Write a run's report.html anew: curves, comparison, yield of synthesis, examples."""
+    from provegym.report import page
+
+    terminal.line(f"report: {page.write(folder)}")

@@ -8,6 +8,7 @@
     sft/policy                      the comparison, if asked for
     eval/NAME.traces.jsonl          the held-out tasks as `before`, `after` and `sft` played them
     eval/NAME.scores.jsonl          and their scores
+    report.html                     all of it on one page
 
 A stage whose files are complete is not run again, so a finished run costs nothing to repeat.
 """
@@ -32,6 +33,7 @@ from provegym.evals.heldout import Measure, Report, difference, measure_file, re
 from provegym.evals.stats import Estimate
 from provegym.graph.edges import Graph
 from provegym.graph.store import cached
+from provegym.report import page
 from provegym.rewards.presets import preset
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
@@ -75,6 +77,7 @@ class RunSummary(Struct, frozen=True):
     """
 
     folder: Path
+    report: Path
     train: pipeline.Summary
     heldout: pipeline.Summary
     steps: int
@@ -107,13 +110,14 @@ def run(config: RunConfig, show: Show) -> RunSummary:
     rewards = learning.rewards(folder)
     return RunSummary(
         folder=folder,
+        report=page.write(folder),
         train=train.summary,
         heldout=heldout.summary,
         steps=len(rewards),
         reward=ends(rewards),
         before=before,
         after=after,
-        gain=difference(before.episodes, after.episodes, config.run.seed),
+        gain=difference(before.episodes, after.episodes),
         compared=compared,
         peak_memory=peak_memory(),
     )
@@ -198,7 +202,7 @@ def evaluate(config: RunConfig, tasks: Path, policy: Path, name: str, show: Show
         tasks, traces, config.eval.preset, traces.with_name(f"{name}.scores.jsonl")
     )
     episodes, masked = measure_file(tasks, traces)
-    found = report(name, episodes, masked, config.run.seed)
+    found = report(name, episodes, masked)
     return Measured(traces, scores, found, episodes)
 
 

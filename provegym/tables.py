@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from provegym.terminal import line, table
 
 if TYPE_CHECKING:
+    from provegym.evals.heldout import Report as HeldOut
+    from provegym.evals.stats import Estimate
     from provegym.rollout.summary import TraceSummary
     from provegym.runs import RunSummary
     from provegym.scoring import ScoreSummary
@@ -65,23 +67,34 @@ def show_scores(summary: ScoreSummary, out: Path) -> None:
         line(f"reasons: {summary.explained}")
 
 
+def show_measures(
+    found: Sequence[HeldOut], gain: Mapping[str, Estimate], columns: Sequence[str]
+) -> None:
+    """Held-out measures of one or two policies and the paired difference."""
+    metrics = dict.fromkeys(name for report in found for name in report.overall)
+    rows = [
+        (name, *(report.overall.get(name, "-") for report in found), gain.get(name, "-"))
+        for name in metrics
+    ]
+    heads = ("measure", *columns, "difference")
+    kept = len(heads) - (not gain)
+    table(heads[:kept], [row[:kept] for row in rows], "Means with 95 % intervals over tasks")
+    line(f"masked episodes: {', '.join(str(report.masked) for report in found)}")
+
+
 def show_run(summary: RunSummary) -> None:
     """Yield of synthesis, held-out measures before and after, training reward, memory."""
     show_tasks(summary.train, "Training tasks")
     show_tasks(summary.heldout, "Held-out tasks")
-    before, after = summary.before.report.overall, summary.after.report.overall
-    rows = [
-        (name, before.get(name, "-"), after.get(name, "-"), gain)
-        for name, gain in summary.gain.items()
-    ]
-    columns = ("held-out", "before", "after", "difference")
-    table(columns, rows, "Means with 95 % intervals over tasks")
+    both = (summary.before.report, summary.after.report)
+    show_measures(both, summary.gain, ("before", "after"))
     first, last = ("-" if end is None else f"{end:.3f}" for end in summary.reward)
     line(
         f"training reward: {first} in the first fifth of {summary.steps} steps, {last} in the last"
     )
     line(f"peak memory: {summary.peak_memory / 2**30:.2f} GiB")
     line(f"files: {summary.folder}")
+    line(f"report: {summary.report}")
 
 
 def _parameters(tool: Tool) -> Iterator[str]:

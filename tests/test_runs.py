@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from provegym import config, records, runs
+from provegym import cli, config, records, runs
 from provegym.config import RunConfig
 from provegym.errors import ManifestMismatch, UnknownName
 from provegym.runs import Advance, RunSummary
@@ -88,6 +89,7 @@ def test_a_run_leaves_certified_tasks_a_policy_and_scores(
         assert [score.preset for score in scores] == ["strict"] * 3
     assert summary.gain["reward"].n == 3
     assert summary.compared is None
+    assert summary.report.read_text("utf-8").startswith("<!doctype html>")
     assert summary.peak_memory > 50 * 2**20
 
 
@@ -111,6 +113,44 @@ def test_a_finished_run_costs_nothing_to_repeat(finished: tuple[RunConfig, RunSu
     assert outputs(settings.run.folder) == before
     assert again.gain == summary.gain
     assert again.reward == summary.reward
+
+
+def test_the_verbs_read_what_a_run_left(
+    finished: tuple[RunConfig, RunSummary], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = finished[0].run.folder
+    tasks, before, after = (
+        str(folder / name)
+        for name in ("heldout/tasks.jsonl", "eval/before.traces.jsonl", "eval/after.traces.jsonl")
+    )
+    assert cli.call(["eval", tasks, after, "--against", before, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [report["episodes"] for report in told["reports"]] == [3, 3]
+    assert told["difference"]["reward"]["n"] == 3
+    assert cli.call(["eval", tasks, after]) == 0
+    assert "difference" not in capsys.readouterr().out
+    (folder / "report.html").unlink()
+    assert cli.call(["report", str(folder)]) == 0
+    assert (folder / "report.html").is_file()
+
+
+def test_train_takes_tasks_from_a_file_and_fine_tunes_the_starting_policy(
+    finished: tuple[RunConfig, RunSummary], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = finished[0].run.folder
+    small(tmp_path)
+    overrides = [f"run.out={tmp_path / 'out'}", f"run.start={folder / 'warm' / 'policy'}"]
+    arguments = [
+        "train",
+        str(tmp_path / "small.toml"),
+        "--tasks",
+        str(folder / "train/tasks.jsonl"),
+    ]
+    arguments += [part for override in overrides for part in ("--set", override)]
+    assert cli.call([*arguments, "--method", "sft"]) == 0
+    assert capsys.readouterr().out == f"policy: {tmp_path / 'out' / 'sft' / 'policy'}\n"
+    assert cli.call([*arguments, "--method", "dpo"]) == 2
+    assert "unknown method 'dpo'; known: grpo, sft" in capsys.readouterr().err
 
 
 def test_other_settings_are_refused_by_their_name(tmp_path: Path) -> None:
