@@ -33,6 +33,7 @@ class Policy(Struct, frozen=True):
     measures: list[Measure]
     masked: int
     traces: dict[str, Trace]
+    """The first unmasked episode of each task."""
 
 
 class Run(Struct, frozen=True):
@@ -58,8 +59,9 @@ def load(folder: Path) -> Run:
     """Read a run's folder. InputError if it holds no run, or one without held-out episodes."""
     settings = _settings(folder)
     tasks = {t.id: t for t in read(folder / "heldout" / "tasks.jsonl", Task)}
+    seed = settings["run"]["seed"]
     policies = {
-        name: _policy(name, path, tasks)
+        name: _policy(name, path, tasks, seed)
         for name in ("before", "after", "sft")
         if (path := folder / "eval" / f"{name}.traces.jsonl").exists()
     }
@@ -72,7 +74,7 @@ def load(folder: Path) -> Run:
         heldout=_yield(folder / "heldout"),
         curves=_curves(folder / "grpo" / "curves.jsonl"),
         policies=policies,
-        gain=difference(policies["before"].measures, policies["after"].measures),
+        gain=difference(policies["before"].measures, policies["after"].measures, seed),
         tasks=tasks,
         costs=_costs(folder),
     )
@@ -86,16 +88,21 @@ def _settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def _policy(name: str, path: Path, tasks: dict[str, Task]) -> Policy:
-    traces = [t for t in read(path, Trace) if t.task_id in tasks]
-    judged = [measure(tasks[t.task_id], t) for t in traces]
-    known = [m for m in judged if m is not None]
-    masked = len(judged) - len(known)
-    found = report(name, known, masked)
+def _policy(name: str, path: Path, tasks: dict[str, Task], seed: int) -> Policy:
+    measures: list[Measure] = []
     first: dict[str, Trace] = {}
-    for trace in traces:
+    masked = 0
+    for trace in read(path, Trace):
+        if trace.task_id not in tasks:
+            raise InputError(f"{path}: trace {trace.id!r} is of no held-out task")
+        judged = measure(tasks[trace.task_id], trace)
+        if judged is None:
+            masked += 1
+            continue
+        measures.append(judged)
         first.setdefault(trace.task_id, trace)
-    return Policy(name, found.overall, found.groups, known, masked, first)
+    found = report(name, measures, masked, seed)
+    return Policy(name, found.overall, found.groups, measures, masked, first)
 
 
 def _yield(folder: Path) -> Yield:

@@ -1,85 +1,176 @@
-"""Figures of a run as SVG text, for a page that needs no other file."""
+"""Figures as SVG and HTML text that a style sheet colours, for a page that needs no other file."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from msgspec import Struct
 
-mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "provegym", "font.size": 9})
-
-BLUE, ORANGE, GREY = "#2563a8", "#d9730d", "#8a8f98"
 Points = Sequence[float | None]
+"""A value a step; None where there is none."""
+Interval = tuple[float, float, float]
+"""Mean, low end, high end."""
+
+WIDTH, HEIGHT = 440, 210
+"""Of a figure in its own units; the page scales it."""
+ROW, BAR = 44, 13
+"""Height of a metric's row of intervals, and between the policies in it."""
+COLOURS = 6
+"""Of the style sheet: `s0`, a grey, to `s5`."""
+TICKS = 5
+"""About so many lines of a grid."""
 
 
-def lines(series: Mapping[str, Points], label: str, window: int = 1) -> str:
-    """Curves over the training steps, each smoothed by a running mean of `window` steps."""
-    figure = Figure(figsize=(6.4, 2.6), layout="constrained")
-    axes = figure.subplots()
-    for name, values in series.items():
-        known = [(i + 1, v) for i, v in enumerate(values) if v is not None]
-        if known:
-            steps, ys = zip(*known, strict=True)
-            axes.plot(steps, smooth(ys, window), label=name, linewidth=1.4)
-    _finish(axes, "step", label)
-    if len(series) > 1:
-        axes.legend(frameon=False, fontsize=8, ncols=2)
-    return _svg(figure)
+class Frame(Struct, frozen=True):
+    """Where data lie in a figure: the box in figure units, and the range of both axes."""
+
+    box: tuple[float, float, float, float]
+    """Left, top, right, bottom."""
+    across: tuple[float, float]
+    up: tuple[float, float]
+
+    def x(self, value: float) -> float:
+        """The place of a value on the horizontal axis."""
+        left, _, right, _ = self.box
+        return left + (right - left) * (value - self.across[0]) / (self.across[1] - self.across[0])
+
+    def y(self, value: float) -> float:
+        """The place of a value on the vertical axis."""
+        _, top, _, bottom = self.box
+        return bottom - (bottom - top) * (value - self.up[0]) / (self.up[1] - self.up[0])
+
+
+def lines(title: str, series: Mapping[str, Points], window: int = 1) -> str:
+    """Curves over the training steps: the values faint, a running mean of `window` steps strong."""
+    known = {n: [(i, v) for i, v in enumerate(vs, 1) if v is not None] for n, vs in series.items()}
+    known = {name: points for name, points in known.items() if points}
+    if not known:
+        return _figure(title, "", '<p class="empty">No values.</p>')
+    values = [v for points in known.values() for _, v in points]
+    last = max(2, *(i for points in known.values() for i, _ in points))
+    marks = ticks(min(values), max(values))
+    frame = Frame((42, 8, WIDTH - 10, HEIGHT - 34), (1, last), (marks[0], marks[-1]))
+    parts = [*_grid(frame, marks), *_steps(frame, last)]
+    ends = []
+    for k, points in enumerate(known.values(), 1):
+        steps, ys = zip(*points, strict=True)
+        means = smooth(ys, window)
+        ends.append(means[-1])
+        parts.append(_curve(frame, steps, ys, f"raw s{k % COLOURS}"))
+        parts.append(_curve(frame, steps, means, f"mean s{k % COLOURS}"))
+    keys = [f"{name} {end:.2f}" for name, end in zip(known, ends, strict=True)]
+    return _figure(title, _legend(keys, 1), _svg(title, HEIGHT, parts))
+
+
+def intervals(title: str, policies: Mapping[str, Mapping[str, Interval]]) -> str:
+    """Means with their intervals between 0 and 1: a row a metric, a mark a policy."""
+    metrics = list(next(iter(policies.values()), {}))
+    height = 30 + ROW * len(metrics)
+    frame = Frame((112, 4, WIDTH - 20, height - 24), (0, 1), (0, 1))
+    parts = list(_shares(frame))
+    for i, metric in enumerate(metrics):
+        middle = 4 + ROW * (i + 0.5)
+        parts.append(f'<text class="name" x="0" y="{middle + 4:.1f}">{escape(metric)}</text>')
+        for k, (name, found) in enumerate(policies.items()):
+            if metric in found:
+                y = middle + BAR * (k - (len(policies) - 1) / 2)
+                parts.append(_interval(frame, y, f"{name}: {metric}", found[metric], k))
+    return _figure(title, _legend(policies), _svg(title, height, parts))
+
+
+def bars(title: str, values: Mapping[str, float], head: str = "") -> str:
+    """Horizontal bars with their numbers, the longest first; that of `head` stands out."""
+    longest = max(values.values(), default=0) or 1
+    ordered = sorted(values.items(), key=lambda item: (item[0] != head, -item[1], item[0]))
+    rows = "".join(
+        f"<span>{escape(name)}</span>{_bar(value / longest, name == head)}<b>{value:g}</b>"
+        for name, value in ordered
+    )
+    return _figure(title, "", f'<div class="bars">{rows}</div>')
 
 
 def smooth(values: Sequence[float], window: int) -> list[float]:
     """Trailing running mean."""
-    means = []
-    for i in range(len(values)):
-        part = values[max(0, i + 1 - window) : i + 1]
-        means.append(sum(part) / len(part))
-    return means
+    parts = (values[max(0, i + 1 - window) : i + 1] for i in range(len(values)))
+    return [sum(part) / len(part) for part in parts]
 
 
-def bars(values: Mapping[str, float], label: str) -> str:
-    """Horizontal bars, the longest first."""
-    ordered = sorted(values.items(), key=lambda item: item[1])
-    figure = Figure(figsize=(6.4, 0.5 + 0.26 * max(1, len(ordered))), layout="constrained")
-    axes = figure.subplots()
-    axes.barh([n for n, _ in ordered], [v for _, v in ordered], color=BLUE, height=0.7)
-    _finish(axes, label, "")
-    return _svg(figure)
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers, evenly apart, that reach from at most `low` to at least `high`."""
+    if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
+        low, high = low - 0.5, high + 0.5
+    rough = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-def intervals(
-    before: Mapping[str, tuple[float, float, float]],
-    after: Mapping[str, tuple[float, float, float]],
-) -> str:
-    """Means with their intervals, before and after side by side, by metric."""
-    names = [name for name in before if name in after]
-    figure = Figure(figsize=(6.4, 0.6 + 0.42 * max(1, len(names))), layout="constrained")
-    axes = figure.subplots()
-    for data, shift, colour, label in (
-        (before, 0.14, GREY, "before"),
-        (after, -0.14, ORANGE, "after"),
-    ):
-        means = [data[n][0] for n in names]
-        ends = [[m - data[n][1] for n, m in zip(names, means, strict=True)],
-                [data[n][2] - m for n, m in zip(names, means, strict=True)]]  # fmt: skip
-        places = [len(names) - i + shift for i in range(len(names))]
-        axes.errorbar(means, places, xerr=ends, fmt="o", color=colour, label=label, capsize=3)
-    axes.set_yticks([len(names) - i for i in range(len(names))], names)
-    _finish(axes, "mean over held-out tasks, 95 % interval", "")
-    axes.legend(frameon=False, fontsize=8)
-    return _svg(figure)
+# -- pieces ----------------------------------------------------------------------------------
 
 
-def _finish(axes: Axes, across: str, up: str) -> None:
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="x" if not up else "y", linewidth=0.4, alpha=0.5)
+def _bar(share: float, strong: bool) -> str:
+    kind = "s1" if strong else "s0"
+    return f'<span><i class="{kind}" style="width:{share:.1%}"></i></span>'
 
 
-def _svg(figure: Figure) -> str:
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
+def _curve(frame: Frame, steps: Sequence[int], values: Sequence[float], kind: str) -> str:
+    places = " ".join(
+        f"{frame.x(i):.1f},{frame.y(v):.1f}" for i, v in zip(steps, values, strict=True)
+    )
+    return f'<polyline class="{kind}" points="{places}"/>'
+
+
+def _interval(frame: Frame, y: float, name: str, found: Interval, k: int) -> str:
+    mean, low, high = (frame.x(value) for value in found)
+    told = f"{name} {found[0]:.3f}, 95 % interval {found[1]:.3f} to {found[2]:.3f}"
+    return (
+        f'<g class="s{k}"><title>{escape(told)}</title>'
+        f'<line class="whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<circle cx="{mean:.1f}" cy="{y:.1f}" r="4"/></g>'
+    )
+
+
+def _grid(frame: Frame, marks: Sequence[float]) -> Iterator[str]:
+    left, _, right, _ = frame.box
+    for mark in marks:
+        y = frame.y(mark)
+        yield f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text class="up" x="{left - 6}" y="{y + 4:.1f}">{mark:g}</text>'
+
+
+def _steps(frame: Frame, last: int) -> Iterator[str]:
+    bottom = frame.box[3]
+    for mark in ticks(0, last):
+        if 1 <= mark <= last and mark == int(mark):
+            x = frame.x(mark)
+            yield f'<text class="across" x="{x:.1f}" y="{bottom + 16:.1f}">{mark:g}</text>'
+    yield f'<text class="across" x="{WIDTH / 2}" y="{HEIGHT - 3}">step</text>'
+
+
+def _shares(frame: Frame) -> Iterator[str]:
+    _, top, _, bottom = frame.box
+    for mark in (0, 0.25, 0.5, 0.75, 1):
+        x = frame.x(mark)
+        yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
+        yield f'<text class="across" x="{x:.1f}" y="{bottom + 16:.1f}">{mark:.0%}</text>'
+
+
+def _svg(title: str, height: float, parts: Iterable[str]) -> str:
+    label = escape(title, quote=True)
+    box = f'viewBox="0 0 {WIDTH} {height:g}"'
+    return f'<svg {box} role="img" aria-label="{label}">{"".join(parts)}</svg>'
+
+
+def _legend(names: Iterable[str], first: int = 0) -> str:
+    keys = (
+        f'<span><i class="s{k % COLOURS}"></i>{escape(name)}</span>'
+        for k, name in enumerate(names, first)
+    )
+    return f'<div class="legend">{"".join(keys)}</div>'
+
+
+def _figure(title: str, legend: str, body: str) -> str:
+    return f"<figure><figcaption>{escape(title)}</figcaption>{legend}{body}</figure>"
