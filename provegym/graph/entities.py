@@ -55,35 +55,46 @@ def consumed(tool: Tool) -> tuple[tuple[str, str], ...]:
     return tuple((entity, name) for entity, name in refs if entity)
 
 
+@lru_cache(maxsize=4096)
+def _places(tool: Tool) -> tuple[tuple[str, tuple[str, ...], bool], ...]:
+    """(entity, steps to it, whether the record that holds the id is the entity itself)."""
+    found = []
+    for entity, path in produced(tool):
+        steps = tuple(path.split("/")[1:])
+        name = next((s for s in reversed(steps) if s != "*"), "")
+        found.append((entity, steps, name in ("id", f"{_singular(entity)}_id")))
+    return tuple(found)
+
+
 def handles(
     tool: Tool, result: Any, call: str, templates: Mapping[str, Template[Any]]
 ) -> list[Handle]:
     """Every typed id in a result, with its label."""
-    return list(_walk(take_apart("", tool.returns), result, "", {}, call, templates))
+    found: list[Handle] = []
+    for entity, steps, own in _places(tool):
+        if entity not in templates:
+            continue
+        label = templates[entity].row.label
+        for path, value, around in _ids(result, steps, "", {}):
+            said = value if not label else _label(label, around) if own else ""
+            found.append(Handle(entity, value, call, path, said, by_value=not label))
+    return found
 
 
-def _walk(
-    f: Field,
-    value: Any,
-    path: str,
-    around: dict[str, Any],
-    call: str,
-    templates: Mapping[str, Template[Any]],
-) -> Iterator[Handle]:
-    if value is None:
+def _ids(
+    value: Any, steps: tuple[str, ...], path: str, around: dict[str, Any]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(path, id, the record that holds it) of every id at the end of `steps`."""
+    if not steps:
+        if isinstance(value, str) and value:
+            yield path, value, around
+    elif value is None:
         return
-    if f.ref:
-        if isinstance(value, str) and value and f.ref in templates:
-            label, by_value = _label(f, value, around, templates)
-            yield Handle(f.ref, value, call, path, label, by_value)
-    elif f.item is not None:
+    elif steps[0] == "*":
         for i, item in enumerate(value):
-            yield from _walk(f.item, item, f"{path}/{i}", around, call, templates)
-    elif isinstance(f.type, type) and issubclass(f.type, Struct):
-        for inner in fields_of(f.type):
-            yield from _walk(
-                inner, value.get(inner.name), f"{path}/{inner.name}", value, call, templates
-            )
+            yield from _ids(item, steps[1:], f"{path}/{i}", around)
+    else:
+        yield from _ids(value.get(steps[0]), steps[1:], f"{path}/{steps[0]}", value)
 
 
 @lru_cache(maxsize=1024)
@@ -91,17 +102,12 @@ def _slots(template: str) -> tuple[str, ...]:
     return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
 
 
-def _label(
-    f: Field, value: str, around: dict[str, Any], templates: Mapping[str, Template[Any]]
-) -> tuple[str, bool]:
-    template = templates[f.ref or ""].row.label
-    if not template:
-        return value, True
-    slots = _slots(template)
-    own = f.name == "id" or f.name == f"{_singular(f.ref or '')}_id"
-    if not own or any(around.get(slot) in (None, "") for slot in slots):
-        return "", False
-    return template.format(**{slot: _spoken(around[slot]) for slot in slots}), False
+def _label(template: str, around: dict[str, Any]) -> str:
+    """The template filled from the record; empty where it lacks a value."""
+    values = {slot: around.get(slot) for slot in _slots(template)}
+    if any(value in (None, "") for value in values.values()):
+        return ""
+    return template.format_map({slot: _spoken(value) for slot, value in values.items()})
 
 
 def _spoken(value: Any) -> Any:

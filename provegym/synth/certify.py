@@ -1,159 +1,208 @@
 """The certificate of a task: run-time proof that the reward tells right from wrong on it.
 
 Each check is carried out on live sessions; a task that fails one is dropped and counted under
-the check's name.
+the check's name. Every check holds under both presets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from provegym.rewards import PRESETS, score
 from provegym.seeding import rng
-from provegym.synth.replay import Played, replay
-from provegym.types import Certificate, GroundCall, Task, Trace
-from provegym.world.sample import arguments
+from provegym.synth.replay import Moment, Played, replay, start_of
+from provegym.types import Certificate, Changes, GroundCall, Task
+from provegym.world.sample import arguments, value
+from provegym.world.session import Session
+from provegym.world.tool import Effect, Tool
 from provegym.world.world import World
 
 JUDGES = ("paper", "strict")
-"""Every check holds under both presets."""
 EPSILON = 1e-9
+_DRAWS = 4
+"""Values of a parameter's type that are drawn to find one that differs."""
 
 Calls = Sequence[tuple[int, GroundCall]]
+Variant = tuple[int, Calls]
 
 
-def certify(task: Task, world: World) -> Certificate:
-    """Run all checks; `passed` is whether all hold (the second process adds its own)."""
-    examiner = _Examiner(task, world)
+def certify(task: Task, world: World, start: Moment | None = None) -> Certificate:
+    """Run all checks; `passed` is whether all hold (the second process adds its own).
+
+    `start` is the moment to replay from, with the task's tools on offer; a fresh one by default.
+    """
+    examiner = _Examiner(task, start or start_of(world, task_tools(task)))
     checks = examiner.with_calls() if task.ground_truth else examiner.without_calls()
     found = dict(checks)
-    best = {name: examiner.totals[name] for name in JUDGES}
-    return Certificate(all(found.values()), examiner.played.digest, found, best)
+    return Certificate(all(found.values()), examiner.played.end.digest, found, examiner.totals)
+
+
+def task_tools(task: Task) -> list[str]:
+    """Names of all tools that the task shows in some turn."""
+    shown = [task.tools, *(turn.tools for turn in task.turns)]
+    return [tool.function.name for tools in shown for tool in tools]
 
 
 class _Examiner:
-    def __init__(self, task: Task, world: World) -> None:
-        self.task, self.world = task, world
-        self.calls = task.ground_truth
-        self.names = {t.function.name for t in task.tools}
-        self.names |= {t.function.name for turn in task.turns for t in turn.tools}
-        self.played = self._play(self.calls)
-        self.totals = self._totals(self.played)
+    """Replays the ground truth and what a policy might do instead.
 
-    def _play(self, calls: Iterable[tuple[int, GroundCall]]) -> Played:
-        return replay(self.world, calls, self.names)
+    A variant is (i, calls): the first `i` calls of the ground truth, then these.
+    """
+
+    def __init__(self, task: Task, start: Moment) -> None:
+        self.task, self.start = task, start
+        self.calls = task.ground_truth
+        self.last = len(task.turns) - 1
+        self.rnd = rng(task.seed, "certify", task.id)
+        self.until = [Played((), start)]
+        for call in self.calls:
+            self.until.append(replay(self.until[-1], [call]))
+        self.played = self.until[-1]
+        self.totals = self._totals(self.played)
 
     def _totals(self, played: Played) -> dict[str, float]:
         trace = played.trace(self.task)
-        return {name: _total(self.task, trace, name) for name in JUDGES}
+        totals = {name: score(self.task, trace, PRESETS[name]).total for name in JUDGES}
+        return {name: total for name, total in totals.items() if total is not None}
 
-    def _lower(self, calls: Iterable[tuple[int, GroundCall]]) -> bool:
-        """Whether these calls score strictly less than the ground truth under both presets."""
-        other = self._totals(self._play(calls))
+    def _lower(self, variant: Variant) -> bool:
+        """Whether these calls score strictly less than the ground truth."""
+        i, calls = variant
+        other = self._totals(replay(self.until[i], calls))
         return all(other[name] < self.totals[name] - EPSILON for name in JUDGES)
 
     # -- tasks with calls ------------------------------------------------------------------
 
     def with_calls(self) -> Iterator[tuple[str, bool]]:
-        yield "replays_ok", all(c.outcome == "ok" for c in self.played.calls)
-        yield (
-            "same_results",
-            [c.result for c in self.played.calls] == [c.result for _, c in self.calls],
-        )
-        yield "same_changes", self.played.changes == self.task.final_changes
+        made, changes, n = self.played.calls, self.played.end.changes, len(self.calls)
+        yield "replays_ok", all(c.outcome == "ok" for c in made)
+        yield "same_results", [c.result for c in made] == [c.result for _, c in self.calls]
+        yield "same_changes", changes == self.task.final_changes
+        yield "not_done_at_start", not changes or not _holds(self.start.session, changes)
         yield "scores_maximum", self._is_maximum()
-        yield "nothing_is_lower", self._lower([])
-        yield "reading_all_is_lower", self._lower(self._reads())
+        yield "nothing_is_lower", self._lower((0, []))
+        yield "reading_all_is_lower", self._lower((0, self._sampled("read")))
         yield "wrong_value_is_lower", all(map(self._lower, self._wrong()))
-        yield (
-            "dropped_call_is_lower",
-            all(
-                self._lower([*self.calls[:i], *self.calls[i + 1 :]]) for i in range(len(self.calls))
-            ),
-        )
-        yield "unknown_tool_is_lower", self._lower([*self.calls, self._unknown()])
-        yield "repeats_never_pay", all(map(self._repeat_never_pays, range(len(self.calls))))
-        yield "over_budget_is_lower", self._lower(self._over_budget())
+        dropped = ((i, self.calls[i + 1 :]) for i in range(n))
+        yield "dropped_call_is_lower", all(map(self._lower, dropped))
+        yield "unknown_tool_is_lower", self._lower((n, [self._unknown()]))
+        yield "extra_never_pays", all(map(self._never_pays, self._extra()))
+        yield "repeat_never_pays", all(map(self._never_pays, self._repeated()))
+        yield "over_budget_is_lower", self._lower((n, self._over_budget()))
 
     def _is_maximum(self) -> bool:
         trace = self.played.trace(self.task)
         scores = [score(self.task, trace, PRESETS[name]) for name in JUDGES]
-        return all(
-            s.total is not None
-            and s.max_total is not None
-            and abs(s.total - s.max_total) < EPSILON
-            and s.state == 1
-            for s in scores
-        )
+        totals = [(s.total or 0, s.max_total or 0) for s in scores]
+        return all(abs(a - b) < EPSILON for a, b in totals) and all(s.state == 1 for s in scores)
 
-    def _reads(self) -> Calls:
-        session = self.world.open()
-        rnd = rng(self.task.seed, "reads", self.task.id)
-        reads = [
-            b.tool
-            for n, b in self.world.tools.items()
-            if n in self.names and b.tool.effect == "read"
-        ]
-        return [
-            (0, GroundCall(f"r{i}", t.name, arguments(t, session.state(self._server(t.name)), rnd)))
-            for i, t in enumerate(reads)
-        ]
+    def _sampled(self, effect: Effect) -> Calls:
+        """A plausible call of every tool on offer that reads (or writes), in the last turn."""
+        tools = [t for t in self._offered() if t.effect == effect]
+        return [(self.last, self._plausible(i, t)) for i, t in enumerate(tools)]
+
+    def _offered(self) -> list[Tool]:
+        known = self.start.session.world.tools
+        return [known[name].tool for name in task_tools(self.task)]
+
+    def _plausible(self, i: int, tool: Tool) -> GroundCall:
+        state = self.start.session.state(self._server(tool.name))
+        return GroundCall(f"x{i}", tool.name, arguments(tool, state, self.rnd))
 
     def _server(self, tool: str) -> str:
-        return self.world.tools[tool].server.name
+        return self.start.session.world.tools[tool].place
 
-    def _wrong(self) -> Iterator[Calls]:
-        """For each call with arguments: the same sequence with one value spoilt."""
+    def _wrong(self) -> Iterator[Variant]:
+        """For each call with arguments: the ground truth with one of its values spoilt."""
         for i, (turn, call) in enumerate(self.calls):
             if call.arguments:
-                name = sorted(call.arguments)[0]
+                name = self.rnd.choice(list(call.arguments))
                 refs = {w: r for w, r in call.refs.items() if w.split("/")[1] != name}
-                wrong = {**call.arguments, name: _other(call.arguments[name])}
-                spoilt = (turn, replace(call, arguments=wrong, refs=refs))
-                yield [*self.calls[:i], spoilt, *self.calls[i + 1 :]]
+                wrong = {**call.arguments, name: self._other(call, name)}
+                spoilt = replace(call, arguments=wrong, refs=refs)
+                yield i, [(turn, spoilt), *self.calls[i + 1 :]]
+
+    def _other(self, call: GroundCall, name: str) -> Any:
+        """Another value of the same type, a plausible one if a few draws give it."""
+        given = call.arguments[name]
+        parameters = self.start.session.world.tools[call.name].tool.parameters
+        parameter = next(p for p in parameters if p.name == name)
+        state = self.start.session.state(self._server(call.name))
+        drawn = (value(parameter, state, self.rnd) for _ in range(_DRAWS))
+        return next((v for v in drawn if v != given), _spoilt(given))
 
     def _unknown(self) -> tuple[int, GroundCall]:
-        return len(self.task.turns) - 1, GroundCall("x", "no_such_tool", {})
+        return self.last, GroundCall("x", "no_such_tool", {})
 
-    def _repeat_never_pays(self, i: int) -> bool:
-        turn, call = self.calls[i]
-        again = (turn, replace(call, id="again"))
-        played = self._play([*self.calls[: i + 1], again, *self.calls[i + 1 :]])
-        totals = self._totals(played)
-        never_higher = all(totals[n] <= self.totals[n] + EPSILON for n in JUDGES)
-        harmless = played.changes == self.task.final_changes
-        return never_higher and (harmless or totals["strict"] < self.totals["strict"] - EPSILON)
+    def _extra(self) -> Iterator[Variant]:
+        """After the ground truth, one more call: of a tool that reads, and of one that writes."""
+        for effect in ("read", "write"):
+            tools = [t for t in self._offered() if t.effect == effect]
+            if tools:
+                extra = self._plausible(0, self.rnd.choice(tools))
+                yield len(self.calls), [(self.last, extra)]
+
+    def _repeated(self) -> Iterator[Variant]:
+        for i, (turn, call) in enumerate(self.calls, 1):
+            yield i, [(turn, replace(call, id="again")), *self.calls[i:]]
+
+    def _never_pays(self, variant: Variant) -> bool:
+        """Never more than the ground truth; less under strict if it ends in another state."""
+        i, calls = variant
+        played = replay(self.until[i], calls)
+        other = self._totals(played)
+        never_higher = all(other[n] <= self.totals[n] + EPSILON for n in JUDGES)
+        harmless = played.end.changes == self.played.end.changes
+        return never_higher and (harmless or other["strict"] < self.totals["strict"] - EPSILON)
 
     def _over_budget(self) -> Calls:
+        """The last call again, once more often than the budget forgives."""
         turn, call = self.calls[-1]
         spare = len(self.calls) // 2 + len(self.calls) % 2
-        return [*self.calls, *((turn, replace(call, id=f"e{i}")) for i in range(spare + 1))]
+        return [(turn, replace(call, id=f"e{i}")) for i in range(spare + 1)]
 
     # -- tasks without ---------------------------------------------------------------------
 
     def without_calls(self) -> Iterator[tuple[str, bool]]:
         yield "silence_scores_one", all(self.totals[n] == 1 for n in JUDGES)
-        reads = self._reads()[:1] or [self._unknown()]
-        others = self._totals(self._play(reads))
-        yield "any_call_scores_zero", all(others[n] == 0 for n in JUDGES)
+        calls = [self._unknown(), *self._sampled("read"), *self._sampled("write")]
+        yield "any_call_scores_zero", all(map(self._scores_zero, calls))
         yield "nothing_changes", not self.task.final_changes
 
-
-def _total(task: Task, trace: Trace, preset: str) -> float:
-    total = score(task, trace, PRESETS[preset]).total
-    assert total is not None, "a replay has no infrastructure fault"
-    return total
+    def _scores_zero(self, call: tuple[int, GroundCall]) -> bool:
+        return set(self._totals(replay(self.start, [call])).values()) == {0.0}
 
 
-def _other(value: Any) -> Any:
+def _holds(start: Session, changes: Changes) -> bool:
+    """Whether all of the wanted changes are so already at the start."""
+    return all(
+        _row_holds(start.world.templates[table].rows, key, fields)
+        for table, rows in changes.items()
+        for key, fields in rows.items()
+    )
+
+
+def _row_holds(rows: dict[str, Any], key: str, fields: dict[str, Any] | None) -> bool:
+    """A deleted row is not there, a changed one has the values, a created one has a like."""
+    if fields is None:
+        return key not in rows
+    likes = rows.values() if key.startswith("+") else [rows[key]]
+    return any(
+        all(msgspec.to_builtins(getattr(row, name)) == wanted for name, wanted in fields.items())
+        for row in likes
+    )
+
+
+def _spoilt(given: Any) -> Any:
     """A value of the same type that is not equal."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int | float):
-        return value + 1
-    if isinstance(value, list):
-        return [_other(item) for item in value] or ["x"]
-    return {} if isinstance(value, dict) and value else f"{value}x"
+    if isinstance(given, bool):
+        return not given
+    if isinstance(given, int | float):
+        return given + 1
+    if isinstance(given, list):
+        return [_spoilt(item) for item in given] or ["x"]
+    return {} if isinstance(given, dict) and given else f"{given}x"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from provegym.synth.machine import Spoken
+from provegym.synth.replay import Moment
 from provegym.types import Task
 from provegym.world.world import World
 
@@ -19,16 +20,19 @@ JACCARD = 0.7
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
-def error_rate(world: World, turns: Iterable[Spoken]) -> float:
-    """Share of a conversation's calls that fail on a fresh world; empty results do not count."""
-    session = world.open()
-    calls = [made.intent for turn in turns for made in turn.made]
-    failed = sum(session.call(c.name, c.arguments).outcome != "ok" for c in calls)
-    return failed / len(calls) if calls else 0.0
+def error_rate(start: Moment, turns: Iterable[Spoken]) -> float:
+    """Share of a conversation's calls that fail in a replay; empty results do not count."""
+    calls = failed = 0
+    for intent in (made.intent for turn in turns for made in turn.made):
+        outcome, _, start = start.call(intent.name, intent.arguments)
+        calls, failed = calls + 1, failed + (outcome != "ok")
+    return failed / calls if calls else 0.0
 
 
-def secrets_are_traceable(world: World, turns: Iterable[Spoken]) -> bool:
+def secrets_are_traceable(world: World, turns: Sequence[Spoken]) -> bool:
     """Whether every sensitive value stood in an earlier user turn or an earlier result."""
+    if not any(world.tools[m.intent.name].tool.sensitive for t in turns for m in t.made):
+        return True
     known = ""
     for turn in turns:
         known += "\n" + turn.user

@@ -52,6 +52,12 @@ class Draft(Struct, frozen=True):
     perturbations: Perturbations
     persona: str
 
+    @property
+    def offered(self) -> list[str]:
+        """Names of all tools that are shown in some turn."""
+        shown = [self.tools, *(turn.tools for turn in self.turns)]
+        return [tool.function.name for tools in shown for tool in tools]
+
 
 class Rejected(Exception):
     """A candidate that became no task; the message is the reason that the yield counts."""
@@ -93,7 +99,7 @@ class Drafter:
             hidden, turns = self._hide(groups[0], turns)
         elif supplied:
             turns = self._leave_out(groups[0], turns, information)
-        turns += self._given_up(len(turns))
+        turns += self._given_up(len(turns) + irrelevant)
         if irrelevant:
             turns.insert(self.rnd.randrange(1, len(turns) + 1), self._irrelevant(again=True))
         kind: Kind = "clarification" if supplied else "workflow"

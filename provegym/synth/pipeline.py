@@ -34,7 +34,7 @@ from provegym.synth.filters import (
 )
 from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Draft, Drafter, OfflineTeacher, Rejected
-from provegym.synth.replay import dependencies, replay
+from provegym.synth.replay import Moment, dependencies, replay, start_of
 from provegym.types import Call, GroundCall, Task, Trace, Turn
 from provegym.world.world import World
 
@@ -170,7 +170,7 @@ def _agreed(candidate: Candidate, digest: str) -> Outcome:
 def digests(lines: list[bytes]) -> list[str]:
     """Digests of the replayed tasks; runs in the second process."""
     tasks = [msgspec.json.decode(line, type=Task) for line in lines]
-    return [replay(world_of(task), task.ground_truth).digest for task in tasks]
+    return [replay(start_of(world_of(task)), task.ground_truth).end.digest for task in tasks]
 
 
 def world_of(task: Task) -> World:
@@ -215,12 +215,13 @@ class Maker:
 
     def _certified(self, task_id: str, draft: Draft, world: World) -> Candidate:
         spoken = Machine(OfflineTeacher(draft), world.open()).run()
-        if error_rate(world, spoken) >= MAX_ERROR_RATE:
+        start = start_of(world, draft.offered)
+        if error_rate(start, spoken) >= MAX_ERROR_RATE:
             raise Rejected("error_rate")
         if not secrets_are_traceable(world, spoken):
             raise Rejected("secret_without_source")
-        task = _task(task_id, draft, spoken, world)
-        certificate = certify(task, world)
+        task = _task(task_id, draft, spoken, start)
+        certificate = certify(task, world, start)
         for name, passed in certificate.checks.items():
             if not passed:
                 raise Rejected(f"certificate:{name}")
@@ -239,7 +240,7 @@ def _servers_of(draft: Draft, server: str, others: tuple[str, ...]) -> list[str]
     return [n for n in sorted(others) if n != server and shown & set(library.load(n).tools)]
 
 
-def _task(task_id: str, draft: Draft, spoken: list[Spoken], world: World) -> Task:
+def _task(task_id: str, draft: Draft, spoken: list[Spoken], start: Moment) -> Task:
     """The ground truth keeps the calls that were executed, with what must come before each."""
     effective = [
         GroundCall(m.intent.id, m.intent.name, m.intent.arguments, (), m.intent.refs, m.result)
@@ -249,7 +250,7 @@ def _task(task_id: str, draft: Draft, spoken: list[Spoken], world: World) -> Tas
     ]
     if not effective and draft.kind != "abstention":
         raise Rejected("no_call_succeeded")
-    after = dict(zip([c.id for c in effective], dependencies(world, effective), strict=True))
+    after = dict(zip([c.id for c in effective], dependencies(start, effective), strict=True))
     truth = {c.id: replace(c, after=after[c.id]) for c in effective}
     turns = tuple(
         Turn(
@@ -260,6 +261,7 @@ def _task(task_id: str, draft: Draft, spoken: list[Spoken], world: World) -> Tas
         )
         for t in spoken
     )
+    world = start.session.world
     task = Task(
         id=task_id,
         kind=draft.kind,
@@ -273,7 +275,7 @@ def _task(task_id: str, draft: Draft, spoken: list[Spoken], world: World) -> Tas
         information=draft.information,
         teacher="offline",
     )
-    return replace(task, final_changes=replay(world, task.ground_truth).changes)
+    return replace(task, final_changes=replay(start, task.ground_truth).end.changes)
 
 
 def _conversation(task: Task, spoken: list[Spoken]) -> Trace:

@@ -139,14 +139,13 @@ class Planner:
     def _choose(self, tool: Tool, depth: int) -> Choice | None:
         server = self.session.world.tools[tool.name].server.name
         state = self.session.state(server)
-        sample = tool.sample(state, self.rnd) if tool.sample else {}
-        generic = arguments(tool, state, self.rnd)
+        drawn = arguments(tool, state, self.rnd)
         choice = Choice({}, {}, {})
         for p in tool.parameters:
-            if p.name in tool.required or p.name in sample:
-                wanted = sample.get(p.name, generic.get(p.name))
-                if not self._fill(tool, p, wanted, p.name in sample, choice, depth):
-                    return None
+            if p.name not in tool.required and not (tool.sample and p.name in drawn):
+                continue
+            if not self._fill(tool, p, drawn.get(p.name), tool.sample is not None, choice, depth):
+                return None
         return choice
 
     def _fill(

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
@@ -21,14 +20,14 @@ from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.edges import Graph, build
 from provegym.records import read
 from provegym.rewards import PRESETS, score
-from provegym.synth.certify import certify
+from provegym.synth.certify import certify, task_tools
 from provegym.synth.filters import JACCARD, Duplicates, fingerprint
 from provegym.synth.machine import TRANSITIONS
 from provegym.synth.pipeline import Candidate, Maker, Plan, Rejection, synthesize, world_of
-from provegym.synth.replay import replay
+from provegym.synth.replay import replay, start_of
 from provegym.types import GroundCall, Task, Trace
 
-NAMES = ("banking", "calendar", "shopping")
+NAMES = ("banking", "calendar", "filesystem", "shopping")
 PLAN = Plan(seed=7, servers=NAMES, others=NAMES)
 SETTINGS = Synth(limit=24, world_seeds=4, tools_per_task=8)
 
@@ -72,8 +71,7 @@ def test_the_kind_follows_from_where_the_calls_are() -> None:
 
 def test_replaying_the_ground_truth_scores_the_maximum_with_state_one() -> None:
     for task in tasks():
-        names = [t.function.name for x in (task, *task.turns) for t in x.tools]
-        trace = replay(world_of(task), task.ground_truth, names).trace(task)
+        trace = replay(start_of(world_of(task), task_tools(task)), task.ground_truth).trace(task)
         for preset in ("paper", "strict"):
             judged = score(task, trace, PRESETS[preset])
             assert judged.total == pytest.approx(judged.max_total, abs=1e-9)
@@ -181,28 +179,34 @@ def test_servers_that_yield_too_few_tasks_are_reported(tmp_path: Path) -> None:
         synthesize(PLAN, settings, graph(), tmp_path / "tasks.jsonl")
 
 
+MANY = SETTINGS.model_copy(update={"limit": 140})
 RUN = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {here!r})
-from test_pipeline import PLAN, SETTINGS, graph, synthesize
-if __name__ == "__main__":
-    synthesize(PLAN, SETTINGS, graph(), Path(sys.argv[1]))
+sys.path.insert(0, sys.argv[1])
+from test_pipeline import MANY, PLAN, graph, synthesize
+synthesize(PLAN, MANY, graph(), Path(sys.argv[2]))
 """
 
 
 def test_a_run_killed_again_and_again_ends_with_the_same_files(tmp_path: Path) -> None:
-    script = tmp_path / "run.py"
-    script.write_text(RUN.format(here=str(Path(__file__).parent)))
     whole, broken = tmp_path / "whole" / "tasks.jsonl", tmp_path / "broken" / "tasks.jsonl"
-    synthesize(PLAN, SETTINGS, graph(), whole)
-    for patience in (2.5, 4.0, 5.5):
-        child = subprocess.Popen([sys.executable, str(script), str(broken)], start_new_session=True)
-        end = time.monotonic() + patience
-        while child.poll() is None and time.monotonic() < end:
-            os.sched_yield()
-        os.killpg(child.pid, signal.SIGKILL) if child.poll() is None else None
-        child.wait()
-    subprocess.run([sys.executable, str(script), str(broken)], check=True)
+    synthesize(PLAN, MANY, graph(), whole)
+    for lines in (1, 70):
+        kill_after(lines, broken)
+    synthesize(PLAN, MANY, graph(), broken)
     for name in ("tasks.jsonl", "conversations.jsonl", "rejections.jsonl"):
         assert (broken.parent / name).read_bytes() == (whole.parent / name).read_bytes()
+
+
+def kill_after(lines: int, file: Path) -> None:
+    """Make tasks until the file has so many lines, then kill all who write; chunks of 64
+    candidates leave the time for it.
+    """
+    command = [sys.executable, "-c", RUN, str(Path(__file__).parent), str(file)]
+    child = subprocess.Popen(command, cwd=Path(__file__).parents[2], start_new_session=True)
+    while child.poll() is None and not (file.exists() and file.read_bytes().count(b"\n") >= lines):
+        os.sched_yield()
+    assert child.poll() is None, "it ended before it could be killed"
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()

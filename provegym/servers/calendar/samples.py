@@ -273,7 +273,7 @@ def _coming(state: Agenda) -> list[Event]:
     """Standing events that are not over; all events where there is none."""
     now = state.seconds
     standing = state.events.where(status="confirmed")
-    return [e for e in standing if state.series(e).upcoming(now) is not None] or list(state.events)
+    return [e for e in standing if state.series(e).end > now] or list(state.events)
 
 
 def _mine(state: Agenda) -> list[Event]:

@@ -19,7 +19,7 @@ from provegym.servers.filesystem.paths import (
     subtree,
     walk,
 )
-from provegym.servers.filesystem.state import Disk, Inode, TagName, members_of
+from provegym.servers.filesystem.state import ROOT, Disk, Inode, TagName, members_of
 
 Arguments = dict[str, Any]
 Test = Callable[[str, Inode], bool]
@@ -27,16 +27,37 @@ Test = Callable[[str, Inode], bool]
 _HOME_RATE = 0.8
 _OPTIONAL_RATE = 0.3
 _RELATIVE_RATE = 0.2
+_DRAWS = 40
+"""Nodes drawn before the whole tree is searched for one that passes."""
 
 
 def _some(disk: Disk, rnd: Random, test: Test) -> tuple[str, Inode]:
     """A node that the user sees and that passes; mostly below the user's home."""
     home = disk.me.home
-    top = reached(disk, home) if rnd.random() < _HOME_RATE else None
-    found = [pair for pair in walk(disk, top, home) if test(*pair)] if top else []
-    if not found:
-        found = [pair for pair in walk(disk, disk.root, "/") if test(*pair)]
-    return rnd.choice(found or list(walk(disk, disk.root, "/")))
+    below = home if rnd.random() < _HOME_RATE else "/"
+    for _ in range(_DRAWS):
+        node = disk.inodes[disk.inodes.any_id(rnd) or ROOT]
+        path = path_of(disk, node)
+        if _is_below(path, below) and _sees(disk, node) and test(path, node):
+            return path, node
+    everything = list(walk(disk, disk.root, "/"))
+    passing = [pair for pair in everything if test(*pair)]
+    at_home = [pair for pair in passing if _is_below(pair[0], below)]
+    return rnd.choice(at_home or passing or everything)
+
+
+def _is_below(path: str, top: str) -> bool:
+    """Whether a path is `top` or lies below it."""
+    return top == "/" or path == top or path.startswith(top + "/")
+
+
+def _sees(disk: Disk, node: Inode) -> bool:
+    """Whether the node is in the tree and the user may list every directory above it."""
+    while node.parent:
+        node = disk.inodes[node.parent]
+        if not allowed(disk, node, READ | EXECUTE):
+            return False
+    return node.id == ROOT
 
 
 def _said(disk: Disk, rnd: Random, path: str) -> str:
