@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+from weakref import WeakValueDictionary
 
 from provegym import seeding
 from provegym.rollout.parse import parse
@@ -69,7 +70,7 @@ class LocalPolicy:
 class LocalPolicies:
     """Makes the policies of a run: a `PolicyFactory` over one model.
 
-    Call `renew` after the weights changed; it also drops the trees of finished episodes.
+    Call `renew` after the weights changed. Trees go when the last of their episodes does.
     """
 
     def __init__(
@@ -87,7 +88,8 @@ class LocalPolicies:
         self.sampler = Sampler(self.engine, end=codec.end, temperature=temperature)
         self.limits = limits or Limits()
         self._share = share
-        self._trees: dict[str, Tree] = {}
+        # A tree lives as long as an episode that uses it: it takes some 50 KB a token.
+        self._trees: WeakValueDictionary[str, Tree] = WeakValueDictionary()
 
     def renew(self) -> None:
         """Take the model's weights as they are now."""
@@ -96,8 +98,8 @@ class LocalPolicies:
 
     def __call__(self, task: Task, seed: int) -> LocalPolicy:
         """The policy of one episode; the same seed samples the same way."""
-        tree = self.engine.tree()
-        if self._share:
-            tree = self._trees.setdefault(task.id, tree)
+        tree = self._trees.get(task.id) if self._share else None
+        if tree is None:
+            tree = self._trees[task.id] = self.engine.tree()
         rng = seeding.rng(seed, "sample", task.id)
         return LocalPolicy(self.sampler, self.codec, tree, rng, self.limits)

@@ -61,6 +61,7 @@ class GrpoConfig:
     prompts_per_step: int = 4
     group_size: int = 8
     learning_rate: float = 1e-4
+    adam_epsilon: float = 1e-8
     beta: float = 0.0
     temperature: float = 1.0
     preset: str = "strict"
@@ -121,6 +122,7 @@ def _settings(config: GrpoConfig, out: Path) -> TrlConfig:
         num_generations=config.group_size,
         max_completion_length=config.limits.completion,
         learning_rate=config.learning_rate,
+        adam_epsilon=config.adam_epsilon,
         lr_scheduler_type="constant",
         temperature=config.temperature,
         max_grad_norm=config.max_grad_norm,

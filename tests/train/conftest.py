@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any, Literal
 
+import pytest
 import torch
 
+from provegym.rollout.run import SessionOpener
+from provegym.train import sft, tiny
 from provegym.types import GroundCall, Task, Turn
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds, Server, State
@@ -81,5 +84,28 @@ def lamp_task(number: int, room: str, level: int) -> Task:
     )
 
 
-def open_session(task: Task) -> Session:
+def _open(task: Task) -> Session:
     return World(task.seed, [SERVER]).open()
+
+
+@pytest.fixture(scope="session")
+def open_session() -> SessionOpener:
+    """Opens the world of the lamps."""
+    return _open
+
+
+@pytest.fixture(scope="session")
+def tasks() -> list[Task]:
+    """One lamp to switch each; which one, a small model learns late."""
+    return [lamp_task(number, room, 4) for number, room in enumerate(ROOMS)]
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tasks: list[Task], open_session: SessionOpener) -> Any:
+    return tiny.tokenizer(sft.texts(tasks, open_session))
+
+
+@pytest.fixture
+def fresh(tokenizer: Any) -> Any:
+    """A tiny model that knows nothing."""
+    return tiny.model(tokenizer, seed=1)
