@@ -58,15 +58,13 @@ class _Rejected(Struct, frozen=True):
 def load(folder: Path) -> Run:
     """Read a run's folder. InputError if it holds no run, or one without held-out episodes."""
     settings = _settings(folder)
+    played = {name: folder / "eval" / f"{name}.traces.jsonl" for name in ("before", "after", "sft")}
+    played = {name: path for name, path in played.items() if path.exists()}
+    if not {"before", "after"} <= set(played):
+        raise InputError(f"{folder} has no held-out episodes yet; let `provegym run` finish first")
     tasks = {t.id: t for t in read(folder / "heldout" / "tasks.jsonl", Task)}
     seed = settings["run"]["seed"]
-    policies = {
-        name: _policy(name, path, tasks, seed)
-        for name in ("before", "after", "sft")
-        if (path := folder / "eval" / f"{name}.traces.jsonl").exists()
-    }
-    if not {"before", "after"} <= set(policies):
-        raise InputError(f"{folder} has no held-out episodes yet; let `provegym run` finish first")
+    policies = {name: _policy(name, path, tasks, seed) for name, path in played.items()}
     return Run(
         name=settings["run"]["name"],
         settings=settings,

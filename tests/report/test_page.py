@@ -1,0 +1,257 @@
+"""The page of a real, small run: certified tasks, live episodes, numbers that can be checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from provegym import config, records, runs, worlds
+from provegym.errors import InputError
+from provegym.report import page
+from provegym.report.data import load
+from provegym.report.episodes import examples
+from provegym.rollout.policies import POLICIES
+from provegym.rollout.run import rollout_file
+from provegym.runs import Advance
+from provegym.types import Task, Trace
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "run": {"name": "small", "seed": 5, "servers": ["banking"]},
+    "synth": {"limit": 4, "world_seeds": 1, "tools_per_task": 5},
+    "eval": {"tasks": 14},
+}
+PLAYED = {"before": "noop", "after": "oracle", "sft": "random"}
+REWARDS = (0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.8, 0.9, 1.0)
+COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
+
+
+@contextmanager
+def silent(_: str) -> Iterator[Advance]:
+    yield lambda done, total: None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("report") / "run"
+    run = {**SETTINGS["run"], "out": str(place)}
+    settings = config.parse({**SETTINGS, "run": run}, "test")
+    runs.claim(settings)
+    runs.synthesize(settings, silent)
+    for name, policy in PLAYED.items():
+        rollout_file(
+            place / "heldout" / "tasks.jsonl",
+            name,
+            place / "eval" / f"{name}.traces.jsonl",
+            open_session=worlds.open_session,
+            make_policy=POLICIES[policy],
+        )
+    rows = (
+        {"step": i, "reward": reward, **dict.fromkeys(COMPONENTS, 0.5), "calls": 12.0 - i}
+        for i, reward in enumerate(REWARDS, start=1)
+    )
+    records.write_atomic(
+        place / "grpo" / "curves.jsonl", [json.dumps(row).encode() for row in rows]
+    )
+    return place
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path) -> str:
+    path = page.write(folder)
+    assert path == folder / "report.html"
+    return path.read_text("utf-8")
+
+
+class Reader(HTMLParser):
+    """Collects references, the stack of open tags, tables, and text by class."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.unbalanced: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.references += [v or "" for k, v in attrs if k in ("src", "href", "xlink:href", "data")]
+        self.references += [tag] if tag in ("script", "link", "iframe", "img", "object") else []
+        if tag not in ("meta", "line", "circle", "polyline"):
+            self._open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if "td" in self._open or "th" in self._open:
+            self.tables[-1][-1][-1] += f" {data}" if self._open[-1] == "small" else data
+
+
+def reader(html: str) -> Reader:
+    found = Reader()
+    found.feed(html)
+    return found
+
+
+def rows(html: str, corner: str, first: str) -> dict[str, list[str]]:
+    """The body of the table whose head starts so, by its first column."""
+    tables = [t for t in reader(html).tables if t[0][:2] == [corner, first]]
+    return {row[0]: row[1:] for row in tables[0][1:]}
+
+
+def test_the_page_needs_no_other_file_and_no_network(html: str) -> None:
+    assert reader(html).references == []
+    assert not re.search(r"https?://|url\(|@import|//cdn", html)
+
+
+def test_every_tag_is_closed(html: str) -> None:
+    found = reader(html)
+    assert (found.unbalanced, found._open) == ([], [])
+
+
+def test_the_oracle_succeeds_always_and_silence_only_where_no_call_is_needed(
+    html: str, folder: Path
+) -> None:
+    tasks = list(records.read(folder / "heldout" / "tasks.jsonl", Task))
+    silent_share = sum(not task.ground_truth for task in tasks) / len(tasks)
+    table = rows(html, "", "tasks")
+    count, before, after, _, gain = table["success"]
+    assert count == "14"
+    assert before.startswith(f"{silent_share:.3f} ")
+    assert after == "1.000 1.000 to 1.000"
+    assert gain.startswith(f"{1 - silent_share:+.3f} ")
+    assert table["coverage"][1:3] == ["0.000 0.000 to 0.000", "1.000 1.000 to 1.000"]
+    assert table["over-calling *"][2] == "0.000 0.000 to 0.000"
+    assert table["premature calls *"][2] == "0.000 0.000 to 0.000"
+    calls = sum(len(task.ground_truth) for task in tasks) / len(tasks)
+    assert table["calls *"][1].startswith("0.000 ")
+    assert table["calls *"][2].startswith(f"{calls:.3f} ")
+
+
+def test_silence_never_succeeds_on_tasks_with_calls(html: str) -> None:
+    by_group = rows(html, "", "before")
+    assert by_group["kind workflow"][:2] == ["0.000 0.000 to 0.000", "1.000 1.000 to 1.000"]
+
+
+def test_the_headline_gives_the_ends_of_the_training_reward(html: str) -> None:
+    assert "0.150 → 0.950" in html  # the means of 0.1 and 0.2, and of 0.9 and 1.0
+
+
+def test_every_step_stands_in_the_table_behind_the_curves(html: str) -> None:
+    steps = rows(html, "step", "reward")
+    assert [float(row[0]) for row in steps.values()] == list(REWARDS)
+    assert steps["10"][7] == "2.000"  # calls
+    assert steps["10"][-1] == ""  # seconds, which no row has
+
+
+def test_the_yield_counts_every_candidate(html: str, folder: Path) -> None:
+    for part, title in (("train", "Training tasks"), ("heldout", "Held-out tasks")):
+        tasks = len(list(records.read(folder / part / "tasks.jsonl", Task)))
+        lost = len((folder / part / "rejections.jsonl").read_bytes().splitlines())
+        assert f"{title}: {tasks} of {tasks + lost} candidates" in html
+    kinds = rows(html, "kind", "tasks")
+    assert sum(int(row[0]) for row in kinds.values()) == 4
+
+
+def test_figures_have_their_tables_behind_them(html: str) -> None:
+    assert html.count("<svg") == 4
+    assert html.count("No values.") == 1  # the rows above say nothing of abstention
+    assert html.count('class="bars"') == 2
+    assert len(reader(html).tables) >= 7
+
+
+def test_three_episodes_are_shown_on_both_sides(html: str, folder: Path) -> None:
+    shown = re.findall(r'<div class="episode"><h3>(\S+)', html)
+    assert len(shown) == len(set(shown)) == 3
+    assert html.count('<div class="side"') == 6
+    tasks = {task.id: task for task in records.read(folder / "heldout" / "tasks.jsonl", Task)}
+    text = unescape(html)
+    for task_id in shown:
+        for turn in tasks[task_id].turns:
+            assert text.count(turn.user) >= 2
+        for _, call in tasks[task_id].ground_truth:
+            assert f"{call.name}(" in text
+    assert "I cannot help with that." in text
+
+
+def test_examples_are_the_largest_gain_the_largest_loss_and_the_middle(folder: Path) -> None:
+    run = load(folder)
+    gains = {m.task_id: m.reward for m in run.policies["after"].measures}
+    for m in run.policies["before"].measures:
+        gains[m.task_id] -= m.reward
+    best, worst, _ = (gains[task] for task in examples(run))
+    assert best == max(gains.values())
+    assert worst == min(gains.values())
+
+
+def edited(folder: Path, place: Path, change: Callable[[Trace], Trace]) -> Path:
+    """A copy of the run whose traces of `after` are changed one by one."""
+    for path in folder.rglob("*.*"):
+        target = place / path.relative_to(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    traces = place / "eval" / "after.traces.jsonl"
+    changed = [records.encode(change(trace)) for trace in records.read(traces, Trace)]
+    records.write_atomic(traces, changed)
+    return place
+
+
+def test_masked_episodes_are_counted_and_never_shown(folder: Path, tmp_path: Path) -> None:
+    lost = load(folder).policies["after"].measures[0].trace_id
+
+    def lose(trace: Trace) -> Trace:
+        return replace(trace, stop_reason="infrastructure") if trace.id == lost else trace
+
+    run = load(edited(folder, tmp_path / "run", lose))
+    assert (run.policies["after"].masked, run.gain["success"].n) == (1, 13)
+    assert lost.split("/")[0] not in examples(run)
+    assert "before 0, after 1, sft 0" in page.render(run)
+
+
+def test_what_a_policy_wrote_is_text_not_markup(folder: Path, tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+
+    def write(trace: Trace) -> Trace:
+        said = ({"role": "user", "content": "?"}, {"role": "assistant", "content": evil})
+        calls = tuple(replace(call, name=evil, result=evil) for call in trace.calls)
+        return replace(trace, messages=said, calls=calls)
+
+    text = page.render(load(edited(folder, tmp_path / "run", write)))
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_run_without_training_steps_has_a_page(folder: Path, tmp_path: Path) -> None:
+    place = edited(folder, tmp_path / "run", lambda trace: trace)
+    (place / "grpo" / "curves.jsonl").unlink()
+    assert "No training steps." in page.render(load(place))
+
+
+def test_an_unfinished_or_missing_run_is_one_clear_line(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is not the folder of a run \(no run\.json\)"):
+        load(tmp_path)
+    place = edited(folder, tmp_path / "run", lambda trace: trace)
+    (place / "eval" / "after.traces.jsonl").unlink()
+    with pytest.raises(InputError, match="has no held-out episodes yet"):
+        load(place)
+    (place / "heldout" / "tasks.jsonl").unlink()
+    with pytest.raises(InputError, match="has no held-out episodes yet"):
+        load(place)
