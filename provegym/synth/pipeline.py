@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ def _verified(maker: Maker, done: set[str], limit: int) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         waiting: tuple[list[Outcome], Future[list[str]]] | None = None
-        while chunk := [maker.make(i) for i, _ in zip(numbers, range(CHUNK), strict=False)]:
+        while chunk := [maker.make(i) for i in islice(numbers, CHUNK)]:
             lines = [msgspec.json.encode(c.task) for c in chunk if isinstance(c, Candidate)]
             future = pool.submit(digests, lines)
             if waiting:
