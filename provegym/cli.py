@@ -449,6 +449,22 @@ def train(
     terminal.line(f"policy: {trained}")
 
 
+@app.command(epilog=_example("provegym warmstart configs/warmstart.toml --out adapters/mine"))
+def warmstart(
+    config: Annotated[Path, typer.Argument(help="The recipe (TOML).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the adapter; default: the shipped one.")
+    ] = None,
+    settings: Settings = None,
+) -> None:
+    """Make the adapter that runs with `start = "shipped"` begin from, by fine-tuning."""
+    from provegym.config import load
+    from provegym.runs import warm_start
+
+    made = warm_start(load(config, settings or ()), terminal.progress, out)
+    terminal.line(f"adapter: {made}")
+
+
 @app.command(
     "eval", epilog=_example("provegym eval tasks.jsonl after.jsonl --against before.jsonl")
 )

@@ -46,7 +46,8 @@ class Run(Section):
     """Folder of the run's files; empty means runs/NAME."""
     policy: Policy = "smollm2"
     start: str = ""
-    """Folder of the policy to start from; empty makes one by `[sft]` on the run's own tasks."""
+    """Folder of the policy to start from, or "shipped" for the adapter that comes with provegym;
+    empty makes one by `[sft]` on the run's own tasks."""
     servers: tuple[str, ...] = Field(min_length=1)
     heldout_server: str = ""
     """A server of `servers` that is evaluated on and never trained on; empty means none."""

@@ -24,6 +24,10 @@ Show = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 
 def starting_policy(config: RunConfig, tasks: list[Task], show: Show) -> Path:
     """The policy that training starts from; made by fine-tuning where the config names none."""
+    if config.run.start == "shipped":
+        from provegym.train import warmstart
+
+        return warmstart.shipped()
     if config.run.start:
         return Path(config.run.start)
     return fine_tune(config, tasks, None, config.run.folder / "warm", show)

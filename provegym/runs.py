@@ -123,6 +123,24 @@ def run(config: RunConfig, show: Show) -> RunSummary:
     )
 
 
+def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Path:
+    """Make the adapter that other runs start from, by fine-tuning on the config's tasks.
+
+    It replaces the shipped one unless `target` names another folder.
+    """
+    from provegym.train import warmstart
+
+    check_names(config)
+    claim(config)
+    folder = config.run.folder
+    graph = cached([servers.load(name) for name in config.run.servers], folder / "graph.json")
+    plan = pipeline.Plan(config.run.seed, config.run.servers, config.run.servers)
+    tasks = _synthesized(plan, config.synth, graph, folder / "train", show).tasks()
+    trained = learning.fine_tune(config, tasks, None, folder / "warm", show)
+    recipe = config.model_dump(mode="json")
+    return warmstart.ship(trained, tasks, recipe, target or warmstart.SHIPPED)
+
+
 def check_names(config: RunConfig) -> None:
     """Look every name up before hours are spent. Raises `UnknownName`."""
     for name in config.run.servers:

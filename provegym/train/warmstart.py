@@ -29,7 +29,7 @@ def shipped() -> Path:
     """The folder of the adapter that comes with the package. Raises `InputError` without it."""
     if not models.is_policy(SHIPPED):
         raise InputError(
-            f"{SHIPPED} holds no adapter; make one with: provegym train warmstart, "
+            f"{SHIPPED} holds no adapter; make one with `provegym warmstart configs/warmstart.toml`, "
             "or name a policy folder in run.start"
         )
     return SHIPPED
