@@ -118,7 +118,8 @@ def load(
         from peft import PeftModel
 
         base, tokenizer = smollm2.load(cache, precision)
-        model = PeftModel.from_pretrained(base, folder, is_trainable=trainable)
+        with calm():
+            model = PeftModel.from_pretrained(base, folder, is_trainable=trainable)
         return model.eval(), tokenizer
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer

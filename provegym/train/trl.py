@@ -95,8 +95,8 @@ def train(
     if models.is_policy(policy):
         return policy
     models.train_top(model, config.train_layers)
-    trainer = Trainer(model, tokenizer, tasks, config, out, open_session, progress)
     with models.calm():
+        trainer = Trainer(model, tokenizer, tasks, config, out, open_session, progress)
         trainer.train(resume_from_checkpoint=trainer.resume())
     models.save(trainer.model, tokenizer, policy)
     return policy

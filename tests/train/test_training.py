@@ -16,7 +16,7 @@ import torch
 
 from provegym.errors import InfrastructureError, InputError
 from provegym.rollout.run import SessionOpener
-from provegym.train import curves, models, sft, tiny
+from provegym.train import curves, models, sft, smollm2, tiny
 from provegym.train.policy import Limits
 from provegym.train.transcript import Codec
 from provegym.train.trl import GrpoConfig, Trainer, train
@@ -302,6 +302,35 @@ def test_a_run_stopped_between_row_and_checkpoint_ends_like_one_that_was_not(
             train(model, tokenizer, tasks, SHORT, tmp_path, open_session, stop)
     assert grpo(warm, tasks, SHORT, tmp_path, open_session) == rows(whole / "curves.jsonl")
     assert same(whole / "policy", tmp_path / "policy")
+
+
+def test_an_adapter_s_top_layers_learn_and_resume_and_what_is_below_stays(
+    warm: Path,
+    tasks: list[Task],
+    open_session: SessionOpener,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(smollm2, "load", lambda *_: models.load(warm))
+    base, tokenizer = models.load(warm)
+    start = tmp_path / "start"
+    models.save(models.with_lora(base, rank=4), tokenizer, start)
+    config = replace(SHORT, steps=3, train_layers=1)
+    whole = grpo(start, tasks, config, tmp_path / "whole", open_session)
+
+    def stop(step: int, row: object) -> None:
+        if step == 2:
+            raise Stopped
+
+    model, tokenizer = models.load(start, trainable=True)
+    with pytest.raises(Stopped):
+        train(model, tokenizer, tasks, config, tmp_path / "parts", open_session, stop)
+    assert grpo(start, tasks, config, tmp_path / "parts", open_session) == whole
+    assert same(tmp_path / "whole/policy", tmp_path / "parts/policy")
+    before, after = weights(start), weights(tmp_path / "whole/policy")
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed
+    assert all(".layers.1." in name and "lora" in name for name in changed)
 
 
 KILLED = """
