@@ -29,8 +29,8 @@ def shipped() -> Path:
     """The folder of the adapter that comes with the package. Raises `InputError` without it."""
     if not models.is_policy(SHIPPED):
         raise InputError(
-            f"{SHIPPED} holds no adapter; make one with `provegym warmstart configs/warmstart.toml`, "
-            "or name a policy folder in run.start"
+            f"{SHIPPED} holds no adapter; make one with "
+            "`provegym warmstart configs/warmstart.toml`, or name a policy folder in run.start"
         )
     return SHIPPED
 
@@ -108,7 +108,7 @@ A LoRA adapter for {facts["base"]} (Apache-2.0, from `{facts["package"]}`, file 
   live sessions; the loss is on the assistant's tokens alone.
 - Training: {facts["steps"]} steps, loss {_number(facts["first_loss"])} to
   {_number(facts["last_loss"])} nats a token. All settings are in `card.json`.
-- Made by `provegym train warmstart`. Weights in bfloat16.
+- Made by `provegym warmstart`. Weights in bfloat16.
 
 Its scores are those of a model that was quantized to 4 bits first, not of SmolLM2 as published.
 """
