@@ -13,8 +13,19 @@ from typing import Annotated
 
 import typer
 
-from provegym import __version__, tables, terminal
+from provegym import __version__, cli_servers, tables, terminal
 from provegym.errors import InputError, ProvegymError, UnknownName
+from provegym.options import (
+    Json,
+    Preset,
+    ScoresOut,
+    Seed,
+    Servers,
+    Settings,
+    Tasks,
+    Traces,
+    example,
+)
 
 app = typer.Typer(
     name="provegym",
@@ -36,22 +47,8 @@ EXTRAS = {
     "mcp": "gateway",
     "numpy": "eval",
     "scipy": "eval",
-    "matplotlib": "report",
 }
 """Which optional part of the installation brings a library."""
-
-Tasks = Annotated[Path, typer.Option(help="Tasks with their ground truth (JSON Lines).")]
-Traces = Annotated[Path, typer.Option(help="Traces of any policy on them (JSON Lines).")]
-ScoresOut = Annotated[Path, typer.Option("--out", help="Where the scores go (JSON Lines).")]
-Preset = Annotated[
-    str, typer.Option(help="paper, strict, an ablation like -coverage, or paper,alpha=0.3.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Root of all randomness.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
-]
-Servers = Annotated[str, typer.Option(help="Names with commas between; all if not given.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON for a program.")]
 
 
 def main() -> None:
@@ -89,13 +86,8 @@ def _version(
         raise typer.Exit
 
 
-def _example(*lines: str) -> str:
-    """The end of a verb's help, kept as it is by the formatter."""
-    return "\b\n" + "\n".join(["Example:", *(f"  {line}" for line in lines)])
-
-
 @app.command(
-    epilog=_example(
+    epilog=example(
         "provegym run configs/demo.toml",
         "provegym run configs/demo.toml --set grpo.steps=10 --set run.out=/tmp/short",
     )
@@ -116,75 +108,7 @@ def run(
         tables.show_run(summary)
 
 
-servers_app = typer.Typer(help="The library of tool servers.", rich_markup_mode=None)
-app.add_typer(servers_app, name="servers")
-
-
-@servers_app.command("list", epilog=_example("provegym servers list"))
-def servers_list(json: Json = False) -> None:
-    """List the servers with their numbers of tools and of rows in a world."""
-    from provegym import servers
-
-    rows = []
-    for name in servers.SERVERS:
-        server = servers.load(name)
-        effects = [tool.effect for tool in server.tools.values()]
-        seeded = sum(len(table.rows) for table in servers.world(0, (name,)).templates.values())
-        rows.append(
-            (
-                name,
-                server.title,
-                len(effects),
-                effects.count("read"),
-                effects.count("write"),
-                seeded,
-            )
-        )
-    columns = ("server", "title", "tools", "reads", "writes", "rows")
-    if json:
-        terminal.as_json([dict(zip(columns, row, strict=True)) for row in rows])
-        return
-    terminal.table(columns, rows)
-    terminal.line(f"{len(rows)} servers, {sum(row[2] for row in rows)} tools")
-
-
-@servers_app.command("show", epilog=_example("provegym servers show banking"))
-def servers_show(
-    name: Annotated[str, typer.Argument(help="A server of `provegym servers list`.")],
-    json: Json = False,
-) -> None:
-    """Show a server's tools: what a model is told (whole with --json), and the tables behind."""
-    from provegym import servers
-
-    server = servers.load(name)
-    if json:
-        terminal.as_json([tool.schema for tool in server.tools.values()])
-        return
-    tables.show_server(server, servers.world(0, (name,)))
-
-
-@servers_app.command("check", epilog=_example("provegym servers check banking shopping"))
-def servers_check(
-    names: Annotated[list[str] | None, typer.Argument(help="All servers if not given.")] = None,
-    seed: Seed = 0,
-    json: Json = False,
-) -> None:
-    """Hold servers to the contract that every server must satisfy; exits with 1 if one fails."""
-    from provegym import servers as library
-    from provegym.world.contract import check
-
-    chosen = [library.load(name) for name in names or library.SERVERS]
-    reports = []
-    with terminal.progress("check") as advance:
-        for server in chosen:
-            reports.append(check(server, seed))
-            advance(len(reports), len(chosen))
-    if json:
-        terminal.as_json(reports)
-    else:
-        tables.show_contract(reports)
-    if not all(report.passed for report in reports):
-        raise typer.Exit(1)
+app.add_typer(cli_servers.app, name="servers")
 
 
 def _named(servers: str) -> tuple[str, ...]:
@@ -197,7 +121,7 @@ def _named(servers: str) -> tuple[str, ...]:
     return names
 
 
-@app.command(epilog=_example("provegym graph --servers banking,shopping --out graph.json"))
+@app.command(epilog=example("provegym graph --servers banking,shopping --out graph.json"))
 def graph(
     out: Annotated[Path, typer.Option(help="Where the graph goes.")] = Path("graph.json"),
     servers: Servers = "",
@@ -216,7 +140,7 @@ def graph(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
         "provegym synth configs/paper.toml --limit 100 --out tasks.jsonl",
     )
@@ -255,7 +179,7 @@ def synth(
         tables.show_tasks(summary, str(out))
 
 
-@app.command(epilog=_example("provegym certify tasks.jsonl"))
+@app.command(epilog=example("provegym certify tasks.jsonl"))
 def certify(
     tasks: Annotated[Path, typer.Argument(help="Tasks to examine (JSON Lines).")],
     json: Json = False,
@@ -286,7 +210,7 @@ def certify(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "provegym rollout tasks.jsonl --policy oracle --out traces.jsonl",
         "provegym rollout tasks.jsonl --policy openai:MODEL --base-url http://127.0.0.1:8000/v1 \\",
         "    --out traces.jsonl",
@@ -348,7 +272,7 @@ def rollout(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "provegym score --tasks tasks.jsonl --traces traces.jsonl --preset strict --out s.jsonl"
     )
 )
@@ -373,7 +297,7 @@ def score(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "provegym rescore --tasks tasks.jsonl --traces traces.jsonl --preset strict --out s.jsonl"
     )
 )
@@ -420,7 +344,7 @@ def _agreement(traces: Path, replayed: Path) -> tuple[int, int]:
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "provegym train configs/demo.toml --tasks tasks.jsonl --set run.out=runs/mine",
         "provegym train configs/demo.toml --tasks tasks.jsonl --method sft",
     )
@@ -449,7 +373,7 @@ def train(
     terminal.line(f"policy: {trained}")
 
 
-@app.command(epilog=_example("provegym warmstart configs/warmstart.toml --out adapters/mine"))
+@app.command(epilog=example("provegym warmstart configs/warmstart.toml --out adapters/mine"))
 def warmstart(
     config: Annotated[Path, typer.Argument(help="The recipe (TOML).")],
     out: Annotated[
@@ -465,9 +389,7 @@ def warmstart(
     terminal.line(f"adapter: {made}")
 
 
-@app.command(
-    "eval", epilog=_example("provegym eval tasks.jsonl after.jsonl --against before.jsonl")
-)
+@app.command("eval", epilog=example("provegym eval tasks.jsonl after.jsonl --against before.jsonl"))
 def evaluate(
     tasks: Annotated[Path, typer.Argument(help="Tasks that were played (JSON Lines).")],
     traces: Annotated[Path, typer.Argument(help="A policy's traces on them (JSON Lines).")],
@@ -489,7 +411,7 @@ def evaluate(
         tables.show_measures(found, gain, [path.name for path in files])
 
 
-@app.command(epilog=_example("provegym report runs/demo"))
+@app.command(epilog=example("provegym report runs/demo"))
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
 ) -> None:

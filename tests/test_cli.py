@@ -25,7 +25,6 @@ HEAVY = (
     "trl",
     "networkx",
     "faker",
-    "matplotlib",
     "rich.console",
     "openai",
 )

@@ -20,7 +20,7 @@ CORE = {"types", "errors", "seeding", "records"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
     *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
-    *("learning", "runs", "tables", "terminal"),
+    *("learning", "runs", "tables", "options", "terminal", "cli_servers"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -51,7 +51,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": EPISODE | {"config", "train"},
     "runs": ANY,
     "terminal": set(),
+    "options": set(),
     "tables": ANY,
+    "cli_servers": ANY,
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""
@@ -76,8 +78,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "aiohttp": ("llm/",),
     "starlette": ("gateway/", "viewer/"),
     "uvicorn": ("gateway/", "viewer/"),
-    "matplotlib": ("report/",),
-    "typer": ("cli.py",),
+    "typer": ("cli.py", "cli_servers.py", "options.py"),
     "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),
     "dateutil": ("servers/",),

@@ -1,0 +1,71 @@
+"""The verbs of `provegym servers`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from provegym import tables, terminal
+from provegym.options import Json, Seed, example
+
+app = typer.Typer(help="The library of tool servers.", rich_markup_mode=None)
+
+
+@app.command("list", epilog=example("provegym servers list"))
+def list_all(json: Json = False) -> None:
+    """List the servers with their numbers of tools and of rows in a world."""
+    from provegym import servers
+
+    rows = []
+    for name in servers.SERVERS:
+        server = servers.load(name)
+        effects = [tool.effect for tool in server.tools.values()]
+        seeded = sum(len(table.rows) for table in servers.world(0, (name,)).templates.values())
+        counts = (len(effects), effects.count("read"), effects.count("write"), seeded)
+        rows.append((name, server.title, *counts))
+    columns = ("server", "title", "tools", "reads", "writes", "rows")
+    if json:
+        terminal.as_json([dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    terminal.table(columns, rows)
+    terminal.line(f"{len(rows)} servers, {sum(row[2] for row in rows)} tools")
+
+
+@app.command("show", epilog=example("provegym servers show banking"))
+def show(
+    name: Annotated[str, typer.Argument(help="A server of `provegym servers list`.")],
+    json: Json = False,
+) -> None:
+    """Show a server's tools: what a model is told (whole with --json), and the tables behind."""
+    from provegym import servers
+
+    server = servers.load(name)
+    if json:
+        terminal.as_json([tool.schema for tool in server.tools.values()])
+        return
+    tables.show_server(server, servers.world(0, (name,)))
+
+
+@app.command("check", epilog=example("provegym servers check banking shopping"))
+def check_contract(
+    names: Annotated[list[str] | None, typer.Argument(help="All servers if not given.")] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Hold servers to the contract that every server must satisfy; exits with 1 if one fails."""
+    from provegym import servers as library
+    from provegym.world.contract import check
+
+    chosen = [library.load(name) for name in names or library.SERVERS]
+    reports = []
+    with terminal.progress("check") as advance:
+        for server in chosen:
+            reports.append(check(server, seed))
+            advance(len(reports), len(chosen))
+    if json:
+        terminal.as_json(reports)
+    else:
+        tables.show_contract(reports)
+    if not all(report.passed for report in reports):
+        raise typer.Exit(1)

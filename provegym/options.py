@@ -1,0 +1,26 @@
+"""Arguments and options that several verbs of the command line share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Tasks = Annotated[Path, typer.Option(help="Tasks with their ground truth (JSON Lines).")]
+Traces = Annotated[Path, typer.Option(help="Traces of any policy on them (JSON Lines).")]
+ScoresOut = Annotated[Path, typer.Option("--out", help="Where the scores go (JSON Lines).")]
+Preset = Annotated[
+    str, typer.Option(help="paper, strict, an ablation like -coverage, or paper,alpha=0.3.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Root of all randomness.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
+]
+Servers = Annotated[str, typer.Option(help="Names with commas between; all if not given.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON for a program.")]
+
+
+def example(*lines: str) -> str:
+    """The end of a verb's help, kept as it is by the formatter."""
+    return "\b\n" + "\n".join(["Example:", *(f"  {line}" for line in lines)])
