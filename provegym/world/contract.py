@@ -34,15 +34,15 @@ MIN_ROWS = 300
 """Rows that a seeded world has at least."""
 MAX_RESULT = 16 * 1024
 """Bytes of JSON that a result has at most."""
-WORLDS, MORE_WORLDS = 12, 80
+WORLDS, MORE_WORLDS = 4, 48
 """Worlds that are walked over in any case, and at most, while some goal is not reached."""
-CALLS = 250
-"""Calls of a walk."""
+CALLS = (800, 250)
+"""Calls of a walk, in turn: some states are reached in long lives only, some need many starts."""
 WRITES = 8
 """The invariants are checked after so many writes, and at the walk's end."""
 INTERLEAVINGS, SESSIONS = 200, 4
-SHOWN = 6
-"""How many problems a check's detail lists."""
+SHOWN, LINE = 6, 300
+"""How many problems a check's detail lists, and the characters of each."""
 
 UNDECLARED = 3
 """Calls with an undeclared refusal that are tried in other states, for each tool and code."""
@@ -81,7 +81,7 @@ def check(server: Server, seed: int = 0) -> Report:
 
 
 def _check(name: str, problems: Iterable[str], evidence: str) -> Check:
-    listed = list(dict.fromkeys(problems))
+    listed = list(dict.fromkeys(p if len(p) < LINE else f"{p[:LINE]}..." for p in problems))
     more = [f"and {len(listed) - SHOWN} more"] if len(listed) > SHOWN else []
     return Check(name, not listed, "; ".join([*listed[:SHOWN], *more]) or evidence)
 
@@ -379,6 +379,13 @@ class _Log:
     def add(self, check: str, problem: str) -> None:
         self.problems[check].append(problem)
 
+    def size(self, step: Step) -> None:
+        size = len(step.result.json())
+        if "limit" not in step.arguments:
+            self.largest = max(self.largest, size)
+            if size > MAX_RESULT:
+                self.add("results", f"{size:,} bytes from {step.tool.name}({step.arguments})")
+
     def invariants(self, server: Server, session: Session, written: list[str]) -> None:
         for problem in _violations(server, session):
             self.add("invariants", f"world {session.world.seed}, after {written}: {problem}")
@@ -402,22 +409,24 @@ def _walked(server: Server, seed: int) -> list[Check]:
 
 def _walk(server: Server, world: World, log: _Log) -> None:
     session = world.open()
-    walk = Walk(server, session, rng(world.seed, "walk", server.name))
+    long = log.worlds % 3 == 0
+    walk = Walk(server, session, rng(world.seed, "walk", server.name), long=long)
     before, written = session.snapshot(), list[str]()
-    for _ in range(CALLS):
-        tool, given, plain = walk.propose(log.open)
+    for _ in range(CALLS[log.worlds % 2]):
         log.calls += 1
         try:
-            step = Step(tool, given, plain, session.call(tool.name, given))
+            step = walk.step(log.open)
         except ServerFault as fault:
-            log.add("bodies", f"{fault} on {given}")
+            log.add("bodies", f"{fault}; {walk.tried}")
             continue
-        log.open.discard((tool.name, step.code))
+        log.open.discard((step.tool.name, step.code))
         after = session.snapshot()
+        if not long:
+            log.size(step)
         _judge(step, before.overlays != after.overlays, before != after, log)
         before = after
-        if step.code == "ok" and tool.effect == "write":
-            written.append(tool.name)
+        if step.code == "ok" and step.tool.effect == "write":
+            written.append(step.tool.name)
             if len(written) % WRITES == 0:
                 log.invariants(server, session, written[-WRITES:])
     log.invariants(server, session, written[-WRITES:])
@@ -450,12 +459,9 @@ def _judge(step: Step, rows_changed: bool, changed: bool, log: _Log) -> None:
         log.add("samples", f"{call} is {step.result.outcome}")
     if step.plain and tool.sample and step.code == "invalid_value":
         log.add("samples", f"{call}: {step.result.value['error']['message']}")
-    if not ok and step.code not in tool.refuses:
+    if not ok and step.code not in (*tool.refuses, "invalid_cursor"):
         log.undeclared.setdefault((tool.name, step.code), []).append(step.arguments)
     text = step.result.json()
-    log.largest = max(log.largest, len(text))
-    if len(text) > MAX_RESULT and "limit" not in step.arguments:
-        log.add("results", f"{call} gave {len(text):,} bytes")
     if ok and not _conforms(text, tool.returns):
         log.add("results", f"{call} gave {text[:200]!r}, which is not its declared type")
 

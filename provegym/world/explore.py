@@ -6,8 +6,8 @@ earlier ones, which is how most refusals come about (freezing a frozen card, mov
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from provegym.seeding import rng
-from provegym.world.fields import Field, fields_of
+from provegym.world.fields import Field, fields_of, take_apart
 from provegym.world.sample import arguments, value
 from provegym.world.server import Server, State
 from provegym.world.session import Result, Session
@@ -26,13 +26,18 @@ Goal = tuple[str, str]
 """A tool and what should happen to it: "ok" or the code of a refusal."""
 
 GOAL_RATE = 0.5
-"""How often a tool with open goals is chosen before the others."""
+"""How often a call aims at a goal that is still open."""
 REPEAT_RATE = 0.1
 """How often a write is called twice in a row with the same arguments."""
-PLAIN_RATE = 0.55
-"""How often arguments are left as the tool's sampler made them."""
-MEMORY = 32
-"""Earlier values kept for each parameter name."""
+PLAIN_RATE, SOUGHT_RATE = 0.55, 0.25
+"""How often arguments are left as the tool's sampler made them; less where a goal is sought."""
+SAME_RATE = 0.1
+"""How often a text is that of the call's other parameters, and a list is cut to one item."""
+MEMORY = 200
+"""Earlier values kept of each kind."""
+SHOWN = "shown"
+LONG = 20_000
+"""Characters of a long text."""
 
 
 class Step(Struct, frozen=True):
@@ -57,81 +62,168 @@ def goals(server: Server) -> set[Goal]:
 
 
 class Walk:
-    """A generator of calls for one session. It remembers what it has tried."""
+    """A generator of calls for one session. It remembers what it has tried and seen."""
 
-    def __init__(self, server: Server, session: Session, rnd: Random) -> None:
+    def __init__(
+        self, server: Server, session: Session, rnd: Random, *, long: bool = False
+    ) -> None:
+        """`long`: now and then a text is so long that limits of size show."""
         self.session = session
-        self._tools = list(server.tools.values())
+        self._long = long
+        self._tools = server.tools
+        self._names = list(server.tools)
         self._state: State = session.state(server.name)
         self._rnd = rnd
-        self._seen: defaultdict[str, list[Any]] = defaultdict(list)
+        self._seen: defaultdict[tuple[str, str], deque[str]] = defaultdict(_memory)
         self._last: tuple[Tool, dict[str, Any]] | None = None
-        self._like = _places(server)
+        self._columns = _columns(server)
 
-    def propose(self, wanted: set[Goal]) -> tuple[Tool, dict[str, Any], bool]:
-        """A tool, arguments that fit its schema, and whether they are its plain sample."""
+    def steps(self, count: int) -> Iterator[Step]:
+        """Make `count` calls."""
+        return (self.step(set()) for _ in range(count))
+
+    def step(self, wanted: set[Goal]) -> Step:
+        """Make one call, of a tool with open goals if there are any. Raises ServerFault."""
+        tool, given, plain = self._propose(wanted)
+        self._last = tool, given
+        result = self.session.call(tool.name, given)
+        step = Step(tool, given, plain, result)
+        for p in tool.parameters:
+            if p.name in given:
+                self._remember(p, given[p.name])
+                self._remember(p, given[p.name], _refused(step.code, tool))
+        if step.code == "ok":
+            self._remember(take_apart("", tool.returns), result.value, SHOWN)
+        return step
+
+    @property
+    def tried(self) -> str:
+        """The latest call as a line of text."""
+        return f"{self._last[0].name}({self._last[1]})" if self._last else ""
+
+    def _propose(self, wanted: set[Goal]) -> tuple[Tool, dict[str, Any], bool]:
         rnd = self._rnd
         if self._last and self._last[0].effect == "write" and rnd.random() < REPEAT_RATE:
             return (*self._last, False)
-        tool = self._choose(wanted)
+        sought = bool(wanted) and rnd.random() < GOAL_RATE
+        name, code = rnd.choice(sorted(wanted)) if sought else (rnd.choice(self._names), "")
+        tool = self._tools[name]
         given = arguments(tool, self._state, rnd)
-        plain = rnd.random() < PLAIN_RATE or not tool.parameters
-        if not plain:
-            given = self._altered(tool, given)
-        self._remember(tool, given)
-        return tool, given, plain
+        if rnd.random() < (SOUGHT_RATE if sought else PLAIN_RATE) or not tool.parameters:
+            return tool, given, True
+        altered = [p for p in tool.parameters if p.name != "cursor"] or tool.parameters
+        for p in rnd.sample(altered, min(len(altered), rnd.choice((1, 1, 2, 3)))):
+            twin = given.get(rnd.choice(tool.parameters).name)
+            same = p.type is str and isinstance(twin, str) and rnd.random() < SAME_RATE
+            given[p.name] = (
+                twin if same else self._other(p, given.get(p.name), _refused(code, tool))
+            )
+        return tool, given, False
 
-    def steps(self, count: int, wanted: set[Goal] | None = None) -> Iterator[Step]:
-        """Make `count` calls."""
-        for _ in range(count):
-            tool, given, plain = self.propose(wanted or set())
-            yield Step(tool, given, plain, self.session.call(tool.name, given))
+    def _other(self, p: Field, now: Any, code: str) -> Any:
+        """Another value for a parameter: one that another tool refused with `code`, or one from
+        earlier calls, from a row, or from its type.
+        """
+        if p.item is not None:
+            items = list(now or value(p, self._state, self._rnd))
+            if self._rnd.random() < SAME_RATE:
+                return items[:1]
+            place = self._rnd.randrange(len(items))
+            return [*items[:place], self._other(p.item, items[place], code), *items[place + 1 :]]
+        sources = (
+            *(self._earlier, self._shown, self._borrowed),
+            *(self._written, self._from_a_row, self._edited),
+        )
+        refused = self._earlier(p, code) if self._rnd.random() < 0.5 else None
+        found = refused or self._rnd.choice(sources)(p)
+        return value(p, self._state, self._rnd) if found is None else found
 
-    def _choose(self, wanted: set[Goal]) -> Tool:
-        if wanted and self._rnd.random() < GOAL_RATE:
-            names = {name for name, _ in wanted}
-            return self._rnd.choice([t for t in self._tools if t.name in names])
-        return self._rnd.choice(self._tools)
+    def _earlier(self, p: Field, code: str = "") -> Any:
+        """What a call gave for such a parameter; with a `code`, a call that was refused so."""
+        known = [found for kind in _kinds(p) if (found := self._seen[code, kind])]
+        return self._recent(self._rnd.choice(known)) if known else None
 
-    def _altered(self, tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
-        """The sample with one or more values from earlier calls or straight from the types."""
-        rnd = self._rnd
-        for p in rnd.sample(tool.parameters, min(len(tool.parameters), rnd.choice((1, 1, 2)))):
-            source = rnd.choice((self._earlier, self._written, self._from_a_row))
-            other = source(p)
-            given[p.name] = value(p, self._state, rnd) if other is None else other
-        return given
+    def _shown(self, p: Field) -> Any:
+        """What results showed of that kind."""
+        known = [found for kind in _kinds(p) if (found := self._seen[SHOWN, kind])]
+        return self._rnd.choice(self._rnd.choice(known)) if known else None
 
-    def _earlier(self, p: Field) -> Any:
-        """What an earlier call gave for a parameter of that name."""
-        kept = self._seen[p.name]
-        return self._rnd.choice(kept) if kept else None
+    def _borrowed(self, p: Field) -> Any:
+        """What another tool's sampler takes for such a parameter."""
+        kinds = set(_kinds(p))
+        takers = [
+            (tool, q.name)
+            for tool in self._tools.values()
+            for q in tool.parameters
+            if q.item is None and not kinds.isdisjoint(_kinds(q))
+        ]
+        if not takers:
+            return None
+        tool, name = self._rnd.choice(takers)
+        return arguments(tool, self._state, self._rnd).get(name)
 
     def _written(self, p: Field) -> Any:
-        """The id of a row that this session wrote to, the latest ones most often."""
-        own = list(self._state.table_of(p.ref).own) if p.ref else []
-        return own[-1 - int(self._rnd.random() ** 2 * len(own))] if own else None
+        """The id of a row that this session wrote to."""
+        own = self._state.table_of(p.ref).own if p.ref else None
+        return self._recent(list(own)) if own else None
+
+    def _recent(self, items: Sequence[str]) -> str:
+        """One of the items, the last ones most often."""
+        return items[-1 - int(self._rnd.random() ** 3 * len(items))]
 
     def _from_a_row(self, p: Field) -> Any:
         """What some row holds in a field of that name."""
-        place = self._rnd.choice(self._like[p.name]) if self._like[p.name] else None
-        row_id = place and self._state.table_of(place[0]).any_id(self._rnd)
-        row = self._state.table_of(place[0]).get(row_id) if place and row_id else None
-        return getattr(row, place[1]) or None if place and row else None
+        columns = self._columns.get(p.name)
+        if not columns:
+            return None
+        table, name = self._rnd.choice(columns)
+        row_id = self._state.table_of(table).any_id(self._rnd)
+        return getattr(self._state.table_of(table)[row_id], name) or None if row_id else None
 
-    def _remember(self, tool: Tool, given: dict[str, Any]) -> None:
-        self._last = (tool, given)
-        types = {p.name: p.type for p in tool.parameters}
-        for name, item in given.items():
-            kept = self._seen[name]
-            if types[name] is str and len(kept) < MEMORY:
-                kept.append(item)
-            elif types[name] is str:
-                kept[self._rnd.randrange(MEMORY)] = item
+    def _edited(self, p: Field) -> Any:
+        """An earlier text joined to another as a path, or cut, or so long that limits show."""
+        text = self._earlier(p)
+        if not isinstance(text, str) or p.choices:
+            return None
+        if "/" in text:
+            below = str(self._earlier(p)).rpartition("/")[2]
+            return self._rnd.choice((f"{text}/{below}", text.rpartition("/")[0] or "/"))
+        free = self._long and not p.ref and p.format is None
+        return (f"{text} " * (LONG // (len(text) + 1) + 1))[:LONG] if free else None
+
+    def _remember(self, f: Field, item: Any, code: str = "") -> None:
+        """Keep the texts inside a parameter's or a result's value, by what kind each is."""
+        if f.item is not None and isinstance(item, list):
+            for inner in item:
+                self._remember(f.item, inner, code)
+        elif isinstance(item, Struct):
+            for g in fields_of(type(item)):
+                self._remember(g, getattr(item, g.name), code)
+        elif isinstance(item, str) and len(item) < LONG:
+            for kind in _kinds(f):
+                self._seen[code, kind].append(item)
+
+
+def _refused(code: str, tool: Tool) -> str:
+    """Reads and writes refuse for different reasons, though they may call them alike."""
+    return f"{tool.effect}: {code}"
+
+
+def _memory() -> deque[str]:
+    return deque(maxlen=MEMORY)
+
+
+def _kinds(f: Field) -> Iterator[str]:
+    """What a value is known under: its name, the table that it refers to, its format."""
+    yield f.name
+    if f.ref:
+        yield f.ref
+    if f.format:
+        yield f.format.name
 
 
 @lru_cache(maxsize=256)
-def _places(server: Server) -> dict[str, list[tuple[str, str]]]:
+def _columns(server: Server) -> dict[str, list[tuple[str, str]]]:
     """For each parameter of text, the (table, field) of text that is called like it."""
     columns = [
         (f"{server.name}.{name}", f.name)

@@ -88,8 +88,10 @@ INSTANT = Format(
 )
 CLOCK = Format("clock", 'Time of day, e.g. "14:30".', _matches(r"([01]\d|2[0-3]):[0-5]\d"))
 EMAIL = Format("email", "E-mail address.", _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"))
-TEXT = Format("text", "", str.strip)
-"""Free words: must not be blank."""
+TEXT_LENGTH = 2000
+"""Most characters of a `Text`, so that no row and no result grows without bound."""
+TEXT = Format("text", "", lambda text: len(text) <= TEXT_LENGTH and text.strip())
+"""Free words: neither blank nor endless."""
 
 Money = Annotated[str, MONEY]
 Date = Annotated[str, DATE]
