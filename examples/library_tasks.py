@@ -23,7 +23,8 @@ def main(folder: Path) -> None:
     """Make 20 tasks about the library, solve them by their ground truth, and score that."""
     tasks, traces = folder / "tasks.jsonl", folder / "traces.jsonl"
     graph = build([servers.load("library")])
-    made = synthesize(Plan(7, ("library",), ("library",)), Synth(limit=20), graph, tasks)
+    plan = Plan(7, servers=("library",), others=("library", "calendar"))  # some distract
+    made = synthesize(plan, Synth(limit=20), graph, tasks)
     rollout_file(tasks, "oracle", traces, open_session=worlds.open_session, make_policy=oracle)
     scored = score_files(tasks, traces, "strict", folder / "scores.jsonl")
     print(f"{len(graph.edges)} edges, {made.tasks} certified tasks of {made.candidates} candidates")

@@ -1,0 +1,213 @@
+"""Every command and example of the README and of docs/ is run, and what it shows is compared.
+
+A ```console block holds commands after "$ " and what they print; a ```python block is a doctest.
+Blocks of one page share a folder and variables. As in a doctest, "..." stands for anything. What
+takes minutes is looked up instead of run: targets of the Makefile and configs of whole runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from provegym import cli, servers
+from provegym.config import load
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", *(f"docs/{name}.md" for name in ("tour", "reward", "add-a-server", "design")))
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+ENDPOINT = "http://127.0.0.1:8000/v1"
+
+
+class Block(NamedTuple):
+    """A fenced block and the line that it starts on."""
+
+    language: str
+    text: str
+    line: int
+
+
+class Command(NamedTuple):
+    """A command of a console block and what it is said to print."""
+
+    line: str
+    shown: str
+
+
+def blocks(page: str) -> list[Block]:
+    text = (ROOT / page).read_text("utf-8")
+    return [
+        Block(m[1], m[2], text.count("\n", 0, m.start()) + 1)
+        for m in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if m[1] in ("console", "python")
+    ]
+
+
+def commands(text: str) -> list[Command]:
+    """The commands of a block; one that ends in a backslash goes on in the next line."""
+    joined = text.replace("\\\n", " ")
+    parts = re.split(r"^\$ ", joined, flags=re.MULTILINE)
+    assert not parts[0].strip(), f"a console block starts with {parts[0]!r}, not with a command"
+    return [Command(*part.partition("\n")[::2]) for part in parts[1:]]
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """A model that has nothing to say, behind OpenAI's protocol."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        said = {"role": "assistant", "content": "I cannot help with that."}
+        choice = {"index": 0, "finish_reason": "stop", "message": said}
+        about = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+        body = json.dumps({**about, "choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Be quiet."""
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder to work in, with the repository's configs and examples at hand."""
+    for name in ("configs", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    known = dict(servers.SERVERS)
+    yield tmp_path
+    servers.SERVERS.clear()
+    servers.SERVERS.update(known)
+    servers.world.cache_clear()
+
+
+def in_process(arguments: list[str]) -> str:
+    """What a `provegym` command prints, its error included."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = cli.call(arguments)
+    errors = [line for line in err.getvalue().splitlines() if line.startswith("error: ")]
+    assert bool(errors) == (code != 0), err.getvalue()
+    return out.getvalue() + "".join(f"{line}\n" for line in errors)
+
+
+def in_shell(line: str) -> str:
+    """What any other command prints; it finds this interpreter and the project."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-euc", line], env=environment, text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+    return done.stdout
+
+
+def look_up(words: list[str]) -> bool:
+    """Whether a command takes minutes; then it is only seen to be there."""
+    if words[0] == "make":
+        rules = (ROOT / "Makefile").read_text("utf-8")
+        assert all(re.search(rf"^{target}:", rules, re.MULTILINE) for target in words[1:])
+        return True
+    if words[:2] == ["provegym", "run"] and Path(words[2]).exists():
+        assert set(words[3::2]) <= {"--set"}
+        load(words[2], words[4::2])
+        return True
+    return False
+
+
+def run(command: Command, endpoint: str) -> str | None:
+    """What a command prints; None if it is not run."""
+    words = shlex.split(command.line, comments=True)
+    if look_up(words):
+        return None
+    if words[0] == "provegym":
+        return in_process([endpoint if word == ENDPOINT else word for word in words[1:]])
+    return in_shell(command.line)
+
+
+def check_console(page: str, block: Block, endpoint: str) -> None:
+    for command in commands(block.text):
+        printed = run(command, endpoint)
+        if printed is not None and command.shown.strip():
+            same = doctest.OutputChecker().check_output(command.shown, printed, OPTIONS)
+            assert same, f"{page}:{block.line}: $ {command.line}\nprinted:\n{printed}"
+
+
+def check_python(page: str, block: Block, variables: dict[str, Any]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.text, variables, page, page, block.line)
+    assert test.examples, f"{page}:{block.line}: a python block without >>>"
+    told = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    failed = runner.run(test, out=told.write, clear_globs=False).failed
+    variables.update(test.globs)
+    assert not failed, told.getvalue()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_example_does_what_the_page_shows(page: str, place: Path, endpoint: str) -> None:
+    found = blocks(page)
+    assert found
+    variables: dict[str, Any] = {"__name__": "__main__"}
+    for block in found:
+        if block.language == "console":
+            check_console(page, block, endpoint)
+        else:
+            check_python(page, block, variables)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
+            assert target.startswith("http") or (page.parent / target).exists(), (page, target)
+
+
+def test_the_example_server_takes_less_than_sixty_lines_of_code() -> None:
+    text = (ROOT / "examples" / "library_server" / "__init__.py").read_text("utf-8")
+    told = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if ast.get_docstring(node)
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    code = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() and n not in told]
+    assert len(code) < 60
+
+
+def test_the_page_on_adding_a_server_shows_the_example_as_it_is() -> None:
+    text = (ROOT / "examples" / "library_server" / "__init__.py").read_text("utf-8")
+    page = (ROOT / "docs" / "add-a-server.md").read_text("utf-8")
+    shown = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert shown
+    for part in shown:
+        assert part.strip() in text
