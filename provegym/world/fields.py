@@ -84,7 +84,9 @@ DATE = Format(
 INSTANT = Format(
     "instant",
     'ISO 8601 time with zone, e.g. "2026-03-05T14:00:00+00:00".',
-    _parses(datetime.fromisoformat, r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)"),
+    _parses(
+        datetime.fromisoformat, r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)"
+    ),
 )
 CLOCK = Format("clock", 'Time of day, e.g. "14:30".', _matches(r"([01]\d|2[0-3]):[0-5]\d"))
 EMAIL = Format("email", "E-mail address.", _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"))
