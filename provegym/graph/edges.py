@@ -104,7 +104,7 @@ def implicit_edges(
                         continue
                     second = {
                         **arguments(target, start.state(server.name), rnd),
-                        **_shared(source, first, target),
+                        **shared_arguments(source, first, target),
                     }
                     edge = _proof(start, after, source, first, target, second, seed + w)
                     if edge:
@@ -112,7 +112,7 @@ def implicit_edges(
     return list(found.values())
 
 
-def _shared(source: Tool, first: dict[str, Any], target: Tool) -> dict[str, Any]:
+def shared_arguments(source: Tool, first: dict[str, Any], target: Tool) -> dict[str, Any]:
     """Values of A's arguments that B takes too: the same entity, or the same-named value."""
     by_entity = {e: first[p] for e, p in consumed(source) if p in first}
     names = {p.name for p in target.parameters}

@@ -14,7 +14,6 @@ from typing import Any
 from msgspec import Struct
 
 from provegym.world.fields import Field, fields_of, take_apart
-from provegym.world.session import Session
 from provegym.world.table import Template
 from provegym.world.tool import Tool
 
@@ -62,7 +61,7 @@ def _places(tool: Tool) -> tuple[tuple[str, tuple[str, ...], bool], ...]:
     for entity, path in produced(tool):
         steps = tuple(path.split("/")[1:])
         name = next((s for s in reversed(steps) if s != "*"), "")
-        found.append((entity, steps, name in ("id", f"{_singular(entity)}_id")))
+        found.append((entity, steps, name == "id" or _is_id_of(entity, name)))
     return tuple(found)
 
 
@@ -124,6 +123,11 @@ def _singular(entity: str) -> str:
     return table.removesuffix("s")
 
 
+def _is_id_of(entity: str, name: str) -> bool:
+    """Whether a field of that name holds its own record's id: "line_id" in a cart line."""
+    return f"_{_singular(entity)}_id".endswith(f"_{name}") and name.endswith("_id")
+
+
 def noun(entity: str) -> str:
     """What one row of the table is called: "standing order"."""
     return _singular(entity).replace("_", " ")
@@ -137,17 +141,3 @@ def unique_label(handle: Handle, among: list[Handle]) -> bool:
         return False
     same = {h.value for h in among if h.entity == handle.entity and h.label == handle.label}
     return same == {handle.value}
-
-
-def context(session: Session, reads: list[tuple[str, dict[str, Any]]]) -> dict[str, list[str]]:
-    """What read-only discovery calls list: labels of live entities by table (paper 3.2, step 2)."""
-    found: dict[str, list[str]] = {}
-    for name, arguments in reads:
-        result = session.call(name, arguments)
-        if result.outcome != "ok":
-            continue
-        tool = session.world.tools[name].tool
-        for h in handles(tool, result.builtins(), "", session.world.templates):
-            if h.label and h.label not in found.setdefault(h.entity, []):
-                found[h.entity].append(h.label)
-    return found

@@ -78,11 +78,11 @@ class _Examiner:
     # -- tasks with calls ------------------------------------------------------------------
 
     def with_calls(self) -> Iterator[tuple[str, bool]]:
-        made, changes, n = self.played.calls, self.played.end.changes, len(self.calls)
+        made, n, goal = self.played.calls, len(self.calls), self.task.final_changes
         yield "replays_ok", all(c.outcome == "ok" for c in made)
         yield "same_results", [c.result for c in made] == [c.result for _, c in self.calls]
-        yield "same_changes", changes == self.task.final_changes
-        yield "not_done_at_start", not changes or not _holds(self.start.session, changes)
+        yield "same_changes", self.played.end.changes == goal
+        yield "not_done_at_start", not goal or not _holds(self.start.session, goal)
         yield "scores_maximum", self._is_maximum()
         yield "nothing_is_lower", self._lower((0, []))
         yield "reading_all_is_lower", self._lower((0, self._sampled("read")))
@@ -129,10 +129,12 @@ class _Examiner:
     def _other(self, call: GroundCall, name: str) -> Any:
         """Another value of the same type, a plausible one if a few draws give it."""
         given = call.arguments[name]
-        parameters = self.start.session.world.tools[call.name].tool.parameters
-        parameter = next(p for p in parameters if p.name == name)
-        state = self.start.session.state(self._server(call.name))
-        drawn = (value(parameter, state, self.rnd) for _ in range(_DRAWS))
+        bound = self.start.session.world.tools.get(call.name)
+        known = {p.name: p for p in bound.tool.parameters} if bound else {}
+        if bound is None or name not in known:
+            return _spoilt(given)
+        state = self.start.session.state(bound.place)
+        drawn = (value(known[name], state, self.rnd) for _ in range(_DRAWS))
         return next((v for v in drawn if v != given), _spoilt(given))
 
     def _unknown(self) -> tuple[int, GroundCall]:
@@ -179,8 +181,9 @@ class _Examiner:
 
 def _holds(start: Session, changes: Changes) -> bool:
     """Whether all of the wanted changes are so already at the start."""
+    tables = start.world.templates
     return all(
-        _row_holds(start.world.templates[table].rows, key, fields)
+        table in tables and _row_holds(tables[table].rows, key, fields)
         for table, rows in changes.items()
         for key, fields in rows.items()
     )
@@ -190,7 +193,7 @@ def _row_holds(rows: dict[str, Any], key: str, fields: dict[str, Any] | None) ->
     """A deleted row is not there, a changed one has the values, a created one has a like."""
     if fields is None:
         return key not in rows
-    likes = rows.values() if key.startswith("+") else [rows[key]]
+    likes = rows.values() if key.startswith("+") else [rows[k] for k in (key,) if k in rows]
     return any(
         all(msgspec.to_builtins(getattr(row, name)) == wanted for name, wanted in fields.items())
         for row in likes

@@ -69,8 +69,8 @@ class Duplicates:
 
 
 def fingerprint(task: Task) -> frozenset[bytes]:
-    """The set of (world, tool, arguments) of the ground truth; user turns if it has no calls."""
+    """The set of (tool, arguments) of the ground truth; the user turns if it has no calls."""
     calls = task.ground_truth
     if not calls:
         return frozenset(turn.user.encode() for turn in task.turns)
-    return frozenset(_canonical([task.seed, c.name, c.arguments]) for _, c in calls)
+    return frozenset(_canonical([c.name, c.arguments]) for _, c in calls)

@@ -1,62 +1,37 @@
 """The offline teacher: no model, no key; plans over the graph and words it from tools' phrases.
 
-`draft` plans a task on a scratch session; `OfflineTeacher` then plays the draft in the state
-machine on a fresh one.
+A task is planned on a scratch session; `OfflineTeacher` then plays the draft in the state machine
+on a fresh one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from provegym import servers as library
 from provegym.config import Synth
-from provegym.graph.paths import Paths
 from provegym.synth import say
-from provegym.synth.machine import Intent, Made
+from provegym.synth.draft import Draft, DraftTurn, draw, error_rate, flawless
+from provegym.synth.filters import MAX_ERROR_RATE
 from provegym.synth.perturb import strip_enums, tool_list
-from provegym.synth.plan import Planner, Step, tools_of
-from provegym.types import Information, Kind, Perturbations, Tool
+from provegym.synth.plan import Attempt, Planner, Step, alternatives, tools_of
+from provegym.types import Perturbations
 from provegym.world.server import Server
 from provegym.world.world import World
 
 MAX_CALLS = 6
 """Most calls of a task, discovery calls included (ours; keeps episodes within a laptop's reach)."""
 GIVE_UP = 0.35
-"""How often a chain that ends in a refusal becomes a turn given up with an explanation (ours)."""
-ABSTENTION = 1122 / 13517
-"""Share of tasks without any call (paper, table 1)."""
+"""How often a task with a turn to spare ends in a wish that is refused (ours)."""
+ATTEMPTS = 6
+"""Plans that are tried for what was drawn, so that no kind is rarer for being harder to plan."""
+CHAINS = 4
+"""Chains that are strung together at most where one is too short."""
 NO_TOOL = "I have no tool that can do that."
-
-
-class DraftTurn(Struct, frozen=True):
-    """A turn as planned."""
-
-    user: str
-    steps: tuple[Step, ...] = ()
-    reply: str = "Done."
-    tools: tuple[Tool, ...] = ()
-    clarifies: bool = False
-
-
-class Draft(Struct, frozen=True):
-    """A task as planned."""
-
-    kind: Kind
-    turns: tuple[DraftTurn, ...]
-    tools: tuple[Tool, ...]
-    information: Information
-    perturbations: Perturbations
-    persona: str
-
-    @property
-    def offered(self) -> list[str]:
-        """Names of all tools that are shown in some turn."""
-        shown = [self.tools, *(turn.tools for turn in self.turns)]
-        return [tool.function.name for tools in shown for tool in tools]
+INSISTS = ("Are you sure that there is no way?", "Is there nothing you can do about it?")
 
 
 class Rejected(Exception):
@@ -64,239 +39,278 @@ class Rejected(Exception):
 
 
 class Drafter:
-    """Plans one candidate over one world."""
+    """Plans one candidate over one world. `chain(k)` is the candidate's k-th chain of tools."""
 
     def __init__(
         self,
         world: World,
         others: Sequence[Server],
-        paths: Paths,
         settings: Synth,
         rnd: Random,
         chain: Callable[[int], tuple[str, ...]],
     ) -> None:
-        self.world, self.others, self.paths = world, others, paths
+        self.world, self.others = world, others
         self.settings, self.rnd, self.chain = settings, rnd, chain
+        self.server = next(iter(world.servers.values()))
         self.style = rnd.choice(list(say.OPENERS))
-        self.planner = Planner(world.open(), rnd)
+        self.shape = draw(settings, rnd)
+        self._start(0)
+
+    def _start(self, attempt: int) -> None:
+        self.planner = Planner(self.world.open(), self.rnd)
+        self.chains = (self.chain(CHAINS * attempt + k) for k in range(CHAINS))
+        self.unsaid: set[str] = set()
+        """Look-ups that are left to the policy: no other tool on offer may do as well."""
+        self.hidden = ""
+        """The tool that the first turn lacks. No other one does the same by a single call."""
+        self.foreign = list(self.others)
+        """Servers that distractors come from."""
 
     def draft(self) -> Draft:
         """A draft, or Rejected with the reason."""
-        if self.rnd.random() < ABSTENTION:
-            return self._abstention()
-        information = self._information()
-        missing = (
-            information != "missing_required"
-            and self.rnd.random() < self.settings.perturb.missing_function
-        )
-        supplied = missing or information == "missing_required"
-        total = self.rnd.randint(self.settings.min_turns, self.settings.max_turns)
-        irrelevant = self.rnd.random() < self.settings.perturb.irrelevance
-        groups = self._groups(max(1, total - supplied - irrelevant))
-        turns = [self._turn(g, information, i > 0) for i, g in enumerate(groups)]
-        hidden = ""
-        if missing:
-            hidden, turns = self._hide(groups[0], turns)
-        elif supplied:
-            turns = self._leave_out(groups[0], turns, information)
-        turns += self._given_up(len(turns) + irrelevant)
-        if irrelevant:
-            turns.insert(self.rnd.randrange(1, len(turns) + 1), self._irrelevant(again=True))
-        kind: Kind = "clarification" if supplied else "workflow"
-        return self._finish(kind, turns, information, hidden, irrelevant)
+        make = self._abstention if self.shape.kind == "abstention" else self._dialogue
+        for attempt in range(ATTEMPTS):
+            self._start(attempt)
+            try:
+                return self._finish(make())
+            except Rejected as error:
+                reason = error
+        raise reason
+
+    def _dialogue(self) -> list[DraftTurn]:
+        shape = self.shape
+        groups = self._groups(max(1, shape.turns - shape.supplied - shape.irrelevant))
+        if shape.supplied:
+            first = self._hide(groups[0]) if shape.missing else self._leave_out(groups[0])
+        else:
+            first = [self._turn(groups[0], again=False)]
+        turns = first + [self._turn(g, again=True) for g in groups[1:]]
+        turns += self._given_up(len(turns) + shape.irrelevant)
+        if shape.irrelevant:
+            earliest = 1 + shape.supplied
+            place = self.rnd.randrange(min(earliest, len(turns)), len(turns) + 1)
+            turns.insert(place, self._irrelevant(again=True))
+        return turns
 
     # -- planning --------------------------------------------------------------------------
-
-    def _information(self) -> Information:
-        shares: dict[Information, float] = self.settings.information.model_dump()  # type: ignore[assignment]
-        return self.rnd.choices(list(shares), list(shares.values()))[0]
 
     def _groups(self, count: int) -> list[list[Step]]:
         """Steps of one chain, or of more where it is too short, cut into `count` turns."""
         needed = max(self.settings.min_chain, count)
-        for k in range(4):
-            for name in self.chain(k):
-                if len(self.planner.steps) >= MAX_CALLS or not self._extend(name):
-                    break
-            if len(self.planner.steps) >= needed:
-                break
         steps = self.planner.steps
+        for chain in self.chains:
+            for name in self._suited(chain[: self.settings.max_chain]):
+                if len(steps) >= MAX_CALLS or not self._extend(name):
+                    break
+            if len(steps) >= needed:
+                break
         if len(steps) < needed:
             raise Rejected("unsolved")
         if len(steps) > MAX_CALLS:
             raise Rejected("too_long")
+        if not self._has_room(steps[-1].tool):
+            raise Rejected("too_many_tools")
         cuts = sorted(self.rnd.sample(range(1, len(steps)), count - 1))
         return [steps[a:b] for a, b in zip([0, *cuts], [*cuts, len(steps)], strict=True)]
 
+    def _suited(self, chain: Sequence[str]) -> Sequence[str]:
+        """The chain from the first tool on that the first turn can be about."""
+        if self.planner.steps:
+            return chain
+        return next((chain[i:] for i, name in enumerate(chain) if self._may_begin(name)), ())
+
+    def _may_begin(self, name: str) -> bool:
+        """Whether the tool can be hidden, or a value of it left out, where that is wanted."""
+        tool = self.server.tools[name]
+        if self.shape.missing:
+            return tool.effect == "write"
+        return not self.shape.supplied or any(
+            p.name in tool.required and say.may_stay_open(p) for p in tool.parameters
+        )
+
     def _extend(self, name: str) -> bool:
-        """One more tool, unless it would show more tools than the task may."""
-        most = self.settings.tools_per_task
-        if most and len({*tools_of(self.planner.steps), name}) > most:
+        """One more tool, where there is room for it."""
+        if not self._has_room(name):
             return False
+        self.planner.plain = self.shape.supplied and not self.planner.steps
         return self.planner.extend(name)
+
+    def _has_room(self, name: str) -> bool:
+        """Whether one more tool leaves the task room for its distractors."""
+        most = self.settings.tools_per_task
+        room = most - min(self.shape.distractors, self.settings.perturb.min_distractors)
+        return not most or len({*tools_of(self.planner.steps), name}) <= room
 
     # -- wording ---------------------------------------------------------------------------
 
-    def _turn(self, steps: Sequence[Step], information: Information, again: bool) -> DraftTurn:
-        spoken = self._spoken(steps, information)
-        phrases = [self._phrase(s, s.said) for s in spoken]
-        return DraftTurn(
-            say.request(phrases, self.style, self.rnd, again=again), tuple(steps), _reply(steps)
+    def _turn(self, steps: Sequence[Step], *, again: bool) -> DraftTurn:
+        spoken = self._spoken(steps, sparing=self.shape.information != "complete")
+        user = say.request(self._phrases(spoken), self.style, self.rnd, again=again)
+        return DraftTurn(user, self._played(steps, spoken), _reply(steps))
+
+    def _spoken(self, steps: Sequence[Step], *, sparing: bool) -> list[Step]:
+        """The steps that are put into words. Of few words, a look-up that needs no argument goes
+        unsaid where a later call shows that it is needed and only this tool can do it.
+        """
+        used = {source for s in self.planner.steps for source in s.sources}
+        truth = {s.tool for s in self.planner.steps}
+        spoken = []
+        for s in steps:
+            others = alternatives(self.server, self.world.tools[s.tool].tool)
+            if sparing and not (s.write or s.said) and s.id in used and not others & truth:
+                self.unsaid.add(s.tool)
+            else:
+                spoken.append(s)
+        return spoken or list(steps)
+
+    def _played(self, steps: Sequence[Step], spoken: Sequence[Step]) -> tuple[Step, ...]:
+        """The steps as the teacher makes them: it looks in vain only where no tool was named."""
+        named = {s.id for s in spoken}
+        return tuple(
+            replace(s, failed=tuple(a for a in s.failed if a.tool == s.tool or s.id not in named))
+            for s in steps
         )
 
-    def _spoken(self, steps: Sequence[Step], information: Information) -> list[Step]:
-        """The steps that are put into words: with little information, look-ups go unsaid."""
-        if information == "complete":
-            return list(steps)
-        used = {source for s in steps for source in s.sources}
-        return [s for s in steps if s.write or s.said or s.id not in used] or list(steps)
+    def _phrases(self, steps: Sequence[Step]) -> list[str]:
+        return [say.phrase(self.world.tools[s.tool].tool, s.said, self.rnd) for s in steps]
 
-    def _phrase(self, step: Step, said: dict[str, str]) -> str:
-        return say.phrase(self.world.tools[step.tool].tool, said, self.rnd)
+    # -- what the first turn lacks and the second supplies ---------------------------------
 
-    def _leave_out(
-        self, steps: Sequence[Step], turns: list[DraftTurn], information: Information
-    ) -> list[DraftTurn]:
-        """Turn 0 lacks a required value, which turn 1 supplies."""
-        spoken = self._spoken(steps, information)
-        last = spoken[-1]
-        required = self.world.tools[last.tool].tool.required
-        names = [name for name in last.said if name in required]
-        if not names:
+    def _leave_out(self, steps: Sequence[Step]) -> list[DraftTurn]:
+        """Turn 0 is one wish that lacks a value; turn 1 supplies it, and goes on."""
+        first, *rest = self._spoken(steps, sparing=True)
+        tool = self.world.tools[first.tool].tool
+        open_ = {
+            n: v for n in sorted(tool.required & first.said.keys()) if (v := self._open(first, n))
+        }
+        if not open_:
             raise Rejected("nothing_to_leave_out")
-        name = self.rnd.choice(names)
-        vague = {**last.said, name: f"a certain {say.human(name)}"}
-        phrases = [self._phrase(s, vague if s is last else s.said) for s in spoken]
-        asked = DraftTurn(
-            say.request(phrases, self.style, self.rnd, again=False),
-            reply=f"Which {say.human(name)} do you mean?",
-        )
-        answer = f"For the {say.human(name)}, use {last.said[name]}."
-        return [asked, replace(turns[0], user=answer, clarifies=True), *turns[1:]]
+        name = self.rnd.choice(list(open_))
+        wish, lacks = say.vague_phrase(tool, first.said, name, open_[name], self.rnd)
+        asked = say.request([wish], self.style, self.rnd, again=False)
+        if first.said[name] in asked:
+            raise Rejected("nothing_to_leave_out")
+        answer = say.answer(first.said[name], self.rnd) + say.also(self._phrases(rest))
+        return [
+            DraftTurn(asked, reply=f"Which {lacks} do you mean?"),
+            DraftTurn(answer, self._played(steps, [first, *rest]), _reply(steps), clarifies=True),
+        ]
 
-    def _hide(self, steps: Sequence[Step], turns: list[DraftTurn]) -> tuple[str, list[DraftTurn]]:
-        """Turn 0 lacks a tool, which turn 1 brings."""
-        hidden = steps[-1].tool
-        schema = self.world.tools[hidden].tool.schema
-        asked = replace(turns[0], steps=(), reply=NO_TOOL)
-        granted = DraftTurn(
-            f"You now have the tool {hidden}. Please go ahead.",
-            turns[0].steps,
-            turns[0].reply,
-            (schema,),
-            clarifies=True,
-        )
-        return hidden, [asked, granted, *turns[1:]]
+    def _open(self, step: Step, name: str) -> say.Vague | None:
+        """Words that leave an argument open; None where the policy could tell the value anyway."""
+        parameter = next(p for p in self.world.tools[step.tool].tool.parameters if p.name == name)
+        if f"/{name}" in step.refs:
+            source = step.refs[f"/{name}"].call
+            seen = [h for h in self.planner.seen if h.call == source]
+            shown = {h.value for h in seen if h.entity == parameter.ref}
+            if len(shown) < 2 or step.said[name].startswith("that "):
+                return None
+        return say.vague(parameter, step.arguments[name])
+
+    def _hide(self, steps: Sequence[Step]) -> list[DraftTurn]:
+        """Turn 0 is one wish that lacks a tool; turn 1 brings it, and goes on."""
+        first, *rest = self._spoken(steps, sparing=True)
+        if not first.write or any(s.tool == first.tool for s in rest):
+            raise Rejected("nothing_to_hide")
+        self.hidden = first.tool
+        asked = say.request(self._phrases([first]), self.style, self.rnd, again=False)
+        granted = f"You now have the tool {first.tool}. Please go ahead."
+        tools = (self.world.tools[first.tool].tool.schema,)
+        return [
+            DraftTurn(asked, reply=NO_TOOL),
+            DraftTurn(
+                granted + say.also(self._phrases(rest)),
+                self._played(steps, [first, *rest]),
+                _reply(steps),
+                tools,
+                clarifies=True,
+            ),
+        ]
+
+    # -- wishes that cannot be met ---------------------------------------------------------
 
     def _given_up(self, turns: int) -> list[DraftTurn]:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
         if turns >= self.settings.max_turns or self.rnd.random() >= GIVE_UP:
             return []
-        name = self.rnd.choice(self.planner.session.tools()).function.name
+        name = self.rnd.choice([n for n in self.server.tools if n != self.hidden])
         refusal = self.planner.give_up(name)
         if refusal is None:
             return []
         steps = self.planner.steps[refusal.start :]
-        phrases = [self._phrase(s, s.said) for s in self._spoken(steps, "minimal") if s.said]
+        if self._away() & set(tools_of(steps)) or not self._has_room(name):
+            return []
+        spoken = [s for s in self._spoken(steps, sparing=True) if s.said]
         wish = say.phrase(self.world.tools[name].tool, refusal.choice.said, self.rnd)
-        user = say.request([*phrases, wish], self.style, self.rnd, again=True)
+        user = say.request([*self._phrases(spoken), wish], self.style, self.rnd, again=True)
+        tried = Attempt(name, refusal.choice.arguments)
         reply = f"I cannot do that: {refusal.message}"
-        return [DraftTurn(user, tuple(steps), reply)]
-
-    # -- requests that no tool can satisfy -------------------------------------------------
+        return [DraftTurn(user, self._played(steps, spoken), reply, refused=(tried,))]
 
     def _irrelevant(self, *, again: bool) -> DraftTurn:
-        """A wish for a server that the task does not have."""
+        """A wish for a server that the task shows no tool of."""
         if not self.others:
             raise Rejected("no_other_server")
         server = self.rnd.choice(self.others)
-        world = World(self.world.seed, [server])
-        for _ in range(4):
-            planner = Planner(world.open(), self.rnd)
+        self.foreign = [s for s in self.foreign if s is not server]
+        for _ in range(ATTEMPTS):
+            planner = Planner(library.world(self.world.seed, (server.name,)).open(), self.rnd)
             tool = self.rnd.choice(list(server.tools.values()))
             if planner.extend(tool.name):
                 wish = say.phrase(tool, planner.steps[-1].said, self.rnd)
-                user = say.request([wish], self.style, self.rnd, again=again)
-                return DraftTurn(user, reply=NO_TOOL)
+                return DraftTurn(
+                    say.request([wish], self.style, self.rnd, again=again), reply=NO_TOOL
+                )
         raise Rejected("unsolved")
 
-    def _abstention(self) -> Draft:
+    def _abstention(self) -> list[DraftTurn]:
         """No turn has a call: wishes for other servers, or for a tool that is hidden."""
-        count = self.rnd.randint(self.settings.min_turns, self.settings.max_turns)
-        if self.others and self.rnd.random() < 0.5:
-            turns = [self._irrelevant(again=i > 0) for i in range(count)]
-            return self._finish("abstention", turns, "complete", "", irrelevant=True)
-        server = next(iter(self.world.servers.values()))
-        writes = [t.name for t in server.tools.values() if t.effect == "write"]
-        hidden = self.rnd.choice(writes)
+        if self.shape.irrelevant and self.others:
+            return [self._irrelevant(again=i > 0) for i in range(self.shape.turns)]
+        hidden = self.rnd.choice(
+            [t.name for t in self.server.tools.values() if t.effect == "write"]
+        )
         if not self.planner.extend(hidden):
             raise Rejected("unsolved")
-        wish = self._phrase(self.planner.steps[-1], self.planner.steps[-1].said)
-        asked = DraftTurn(say.request([wish], self.style, self.rnd, again=False), reply=NO_TOOL)
-        insists = ("Are you sure that there is no way?", "Is there nothing you can do about it?")
-        more = [DraftTurn(u, reply=NO_TOOL) for u in insists[: count - 1]]
-        return self._finish("abstention", [asked, *more], "complete", hidden, irrelevant=False)
+        step = self.planner.steps[-1]
+        self.hidden = hidden
+        asked = say.request(self._phrases([step]), self.style, self.rnd, again=False)
+        more = [DraftTurn(user, reply=NO_TOOL) for user in INSISTS[: self.shape.turns - 1]]
+        return [DraftTurn(asked, reply=NO_TOOL), *more]
 
     # -- the tool list ---------------------------------------------------------------------
 
-    def _finish(
-        self,
-        kind: Kind,
-        turns: list[DraftTurn],
-        information: Information,
-        hidden: str,
-        irrelevant: bool,
-    ) -> Draft:
-        p = self.settings.perturb
-        wanted = 0
-        if kind != "abstention" and self.others and self.rnd.random() < p.distractors:
-            wanted = self.rnd.randint(p.min_distractors, p.max_distractors)
-        needed = [n for n in tools_of(s for t in turns for s in t.steps) if n != hidden]
-        others = [] if irrelevant else self.others
-        most = self.settings.tools_per_task
-        tools, distractors = tool_list(
-            needed, list(self.world.servers.values()), others, [hidden], wanted, most, self.rnd
-        )
-        if most and len(tools) + bool(hidden) > most + bool(hidden):
+    def _finish(self, turns: list[DraftTurn]) -> Draft:
+        shape, most = self.shape, self.settings.tools_per_task
+        turns = flawless(turns) if error_rate(turns) >= MAX_ERROR_RATE else turns
+        used = [s for t in turns for s in t.steps]
+        tried = [a.tool for t in turns for a in t.refused]
+        needed = [n for n in dict.fromkeys([*tools_of(used), *tried]) if n != self.hidden]
+        if most and len(needed) > most:
             raise Rejected("too_many_tools")
-        stripped = kind != "abstention" and self.rnd.random() < p.enum_stripping
-        if stripped:
+        tools, distractors = tool_list(
+            needed,
+            [self.server],
+            self.foreign,
+            self._away().difference(needed),
+            shape.distractors,
+            most,
+            self.rnd,
+        )
+        if shape.stripped:
             tools = strip_enums(tools)
             turns = [replace(t, tools=strip_enums(t.tools)) for t in turns]
-        marks = Perturbations(distractors, stripped, hidden or None, irrelevant)
-        return Draft(kind, tuple(turns), tools, information, marks, self.style)
+        marks = Perturbations(distractors, shape.stripped, self.hidden or None, shape.irrelevant)
+        return Draft(shape.kind, tuple(turns), tools, shape.information, marks, self.style)
+
+    def _away(self) -> set[str]:
+        """Tools that the list must not show: the hidden one and, unless whole servers are shown,
+        what could stand in for a look-up that goes unsaid.
+        """
+        looked_up = self.unsaid if self.settings.tools_per_task else ()
+        tools = [self.world.tools[name].tool for name in looked_up]
+        return {self.hidden}.union(*(alternatives(self.server, t) for t in tools))
 
 
 def _reply(steps: Sequence[Step]) -> str:
     return "Done." if any(s.write for s in steps) else "Here is what I found."
-
-
-class OfflineTeacher:
-    """Plays a draft: refused attempts first, then the calls, one a message."""
-
-    def __init__(self, draft: Draft) -> None:
-        self.turns = draft.turns
-        self._plans = [list(_intents(turn.steps)) for turn in draft.turns]
-
-    def query(self, turn: int) -> tuple[str, tuple[Tool, ...]]:
-        """The planned words."""
-        return self.turns[turn].user, self.turns[turn].tools
-
-    def act(self, turn: int, made: list[Made]) -> tuple[Intent, ...] | str:
-        """The next planned call, then the reply."""
-        plan = self._plans[turn]
-        return (plan[len(made)],) if len(made) < len(plan) else self.turns[turn].reply
-
-    def proceed(self, turn: int) -> Literal["follow_up", "clarification", "end"]:
-        """Go on until the draft ends."""
-        if turn + 1 == len(self.turns):
-            return "end"
-        return "clarification" if self.turns[turn + 1].clarifies else "follow_up"
-
-
-def _intents(steps: Sequence[Step]) -> list[Intent]:
-    found: list[Intent] = []
-    for step in steps:
-        found += [Intent("", step.tool, arguments) for arguments in step.failed]
-        found.append(Intent(step.id, step.tool, step.arguments, step.refs))
-    return found

@@ -27,6 +27,7 @@ from provegym.graph.paths import Paths
 from provegym.records import Manifest, Store, config_hash, read
 from provegym.seeding import derive, rng
 from provegym.synth.certify import certify
+from provegym.synth.draft import Draft, OfflineTeacher
 from provegym.synth.filters import (
     MAX_ERROR_RATE,
     Duplicates,
@@ -34,7 +35,7 @@ from provegym.synth.filters import (
     secrets_are_traceable,
 )
 from provegym.synth.machine import Machine, Spoken
-from provegym.synth.offline import Draft, Drafter, OfflineTeacher, Rejected
+from provegym.synth.offline import Drafter, Rejected
 from provegym.synth.replay import Moment, dependencies, replay, start_of
 from provegym.types import Call, GroundCall, Task, Trace, Turn
 from provegym.world.world import World
@@ -210,7 +211,7 @@ class Maker:
             return paths.chain(derive(self.plan.seed, "chains", k), base)
 
         world = library.world(seed, (server,))
-        draft = Drafter(world, others, paths, self.settings, rnd, chain).draft()
+        draft = Drafter(world, others, self.settings, rnd, chain).draft()
         names = (server, *_servers_of(draft, server, self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
 

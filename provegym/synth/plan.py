@@ -7,28 +7,40 @@ discovery call is put in front. What cannot be named so that the policy could fi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from random import Random
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from provegym.graph.entities import Handle, consumed, handles, noun, produced, unique_label
 from provegym.synth import say
 from provegym.types import Ref
 from provegym.world.fields import Field
 from provegym.world.sample import arguments
+from provegym.world.server import Server
 from provegym.world.session import Session
 from provegym.world.tool import Tool
 
 TRIES = 6
 """Plans of one call that are tried before the teacher gives it up."""
-FAILURES_KEPT = 0.15
-"""Share of refused attempts that stay in the conversation, to show a recovery (ours)."""
+MISTAKES = 0.12
+"""How often a refused attempt precedes a call: a recovery by corrected parameters (ours)."""
+DETOURS = 0.8
+"""How often a look-up that misses what is sought precedes one that shows it, where there is
+such a look-up: a recovery by an alternative tool (ours)."""
 ADJACENT = 0.85
 """How often an id comes from the latest result that has one."""
-
 SHOWN = 0.6
 """How often a value that people say is taken from the latest results, so that calls connect."""
+
+
+class Attempt(Struct, frozen=True):
+    """A call that was no use."""
+
+    tool: str
+    arguments: dict[str, Any]
 
 
 class Step(Struct, frozen=True):
@@ -41,8 +53,8 @@ class Step(Struct, frozen=True):
     said: dict[str, str]
     result: Any
     write: bool
-    failed: tuple[dict[str, Any], ...] = ()
-    """Arguments of attempts that were refused before this one."""
+    failed: tuple[Attempt, ...] = ()
+    """What was tried before this call: wrong arguments, or another look-up in vain."""
 
     @property
     def sources(self) -> set[str]:
@@ -77,19 +89,17 @@ class Planner:
         self.rnd = rnd
         self.steps: list[Step] = []
         self.seen: list[Handle] = []
+        self.plain = False
+        """Whether look-ups are made without optional arguments, so that they can go unsaid."""
 
     def extend(self, name: str) -> bool:
         """Make one more call of the tool, discovery calls first where needed."""
         tool = self.session.world.tools[name].tool
-        failed: list[dict[str, Any]] = []
         for _ in range(TRIES):
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, depth=1)
-            if choice and self._perform(tool, choice, failed):
+            if choice and self._perform(tool, choice):
                 return True
-            plain = choice is not None and len(self.steps) == start[0]
-            if choice and plain and not failed and self.rnd.random() < FAILURES_KEPT:
-                failed.append(choice.arguments)
             self._forget(*start)
         return False
 
@@ -114,19 +124,32 @@ class Planner:
         """Drop discovery calls that led nowhere (reads leave no trace in the session)."""
         del self.steps[steps:], self.seen[seen:]
 
-    def _perform(self, tool: Tool, choice: Choice, failed: list[dict[str, Any]]) -> bool:
+    def _perform(self, tool: Tool, choice: Choice) -> bool:
         repeated = any(s.tool == tool.name and s.arguments == choice.arguments for s in self.steps)
         if repeated or not say.says_all(tool, choice.said):
             return False
+        failed = self._mistake(tool, choice) if self.rnd.random() < MISTAKES else ()
         result = self.session.call(tool.name, choice.arguments)
         if result.outcome != "ok":
             return False
-        self._record(tool, choice, result.builtins(), tuple(failed))
+        self._record(tool, choice, result.builtins(), failed)
         return True
 
-    def _record(
-        self, tool: Tool, choice: Choice, result: Any, failed: tuple[dict[str, Any], ...] = ()
-    ) -> None:
+    def _mistake(self, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
+        """A value as it was said where the tool takes an id, an exact amount or a whole path;
+        nothing where that would not be refused.
+        """
+        given = [(n, v) for n, v in choice.arguments.items() if isinstance(v, str)]
+        said = [(n, _hasty(v, choice.said.get(n, v))) for n, v in given]
+        wrong = [(n, v) for n, v in said if v != choice.arguments[n]]
+        if not wrong:
+            return ()
+        name, spoken = self.rnd.choice(wrong)
+        arguments = {**choice.arguments, name: spoken}
+        outcome = self.session.fork().call(tool.name, arguments).outcome
+        return (Attempt(tool.name, arguments),) if outcome == "tool_error" else ()
+
+    def _record(self, tool: Tool, choice: Choice, result: Any, failed: tuple[Attempt, ...]) -> None:
         call = f"g{len(self.steps)}"
         write = tool.effect == "write"
         self.steps.append(
@@ -141,8 +164,9 @@ class Planner:
         state = self.session.state(server)
         drawn = arguments(tool, state, self.rnd)
         choice = Choice({}, {}, {})
+        optional = tool.sample is not None and not (self.plain and not depth)
         for p in tool.parameters:
-            if p.name not in tool.required and not (tool.sample and p.name in drawn):
+            if p.name not in tool.required and not (optional and p.name in drawn):
                 continue
             if not self._fill(tool, p, drawn.get(p.name), tool.sample is not None, choice, depth):
                 return None
@@ -154,7 +178,7 @@ class Planner:
         entity = p.ref or (p.item.ref if p.item else None)
         if entity is None or self._by_value(entity):
             if entity and p.ref:
-                wanted = self._shown_value(entity, wanted)
+                wanted = self._shown_value(entity, wanted, choice)
             if wanted is None:
                 return False
             choice.arguments[p.name] = wanted
@@ -175,10 +199,13 @@ class Planner:
             choice.refs[f"/{p.name}/{i}" if many else f"/{p.name}"] = Ref(h.call, h.path)
         choice.said[p.name] = " and ".join(self._named(h) for h in chosen)
 
-    def _shown_value(self, entity: str, wanted: Any) -> Any:
-        """A value that people say (a path, a code): often one that the last results showed."""
-        last = {s.id for s in self.steps[-2:]}
-        shown = [h.value for h in self.seen if h.entity == entity and h.call in last]
+    def _shown_value(self, entity: str, wanted: Any, choice: Choice) -> Any:
+        """A value that people say (a path, a code): often one that the last results showed, and
+        that the call does not hold yet.
+        """
+        last, given = {s.id for s in self.steps[-2:]}, list(choice.arguments.values())
+        seen = [h.value for h in self.seen if h.entity == entity and h.call in last]
+        shown = [value for value in seen if value not in given]
         return self.rnd.choice(shown) if shown and self.rnd.random() < SHOWN else wanted
 
     def _by_value(self, entity: str) -> bool:
@@ -215,30 +242,96 @@ class Planner:
         for tool in self._readers(entity)[:3]:
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, depth - 1)
-            if choice and self._perform(tool, choice, []):
+            if choice and self._perform(tool, choice):
                 call = self.steps[-1].id
                 shown = [h for h in self._usable(entity) if h.call == call]
                 match = [h for h in shown if h.value == wanted]
                 if shown:
-                    return match[0] if match else self.rnd.choice(shown)
+                    found = match[0] if match else self.rnd.choice(shown)
+                    self._detour(tool, found)
+                    return found
             self._forget(*start)
         return None
 
+    def _detour(self, tool: Tool, found: Handle) -> None:
+        """Sometimes put a look-up in front of the last one that does not show the entity: one by
+        its name where an id is due, or one of another list.
+        """
+        if self.rnd.random() >= DETOURS:
+            return
+        server = self._server_of(tool)
+        name = _hasty(found.value, found.label)
+        by_name = [Attempt(t.name, {p: name}) for t, p in lookers(server, found.entity)]
+        lists = [Attempt(t.name, {}) for t in readers(server, found.entity) if not t.required]
+        tried = [a for a in by_name + lists if a.tool != tool.name and self._misses(a, found)]
+        if tried:
+            step = self.steps[-1]
+            self.steps[-1] = replace(step, failed=(self.rnd.choice(tried), *step.failed))
+
+    def _misses(self, attempt: Attempt, found: Handle) -> bool:
+        result = self.session.call(attempt.tool, attempt.arguments)
+        return result.outcome != "ok" or found.value.encode() not in result.json()
+
+    def _server_of(self, tool: Tool) -> Server:
+        return self.session.world.tools[tool.name].server
+
     def _readers(self, entity: str) -> list[Tool]:
-        """Read tools that show the entity, those that need the fewest ids first."""
-        server = entity.split(".")[0]
-        tools = self.session.world.servers[server].tools.values()
-        readers = [
-            t for t in tools if t.effect == "read" and any(e == entity for e, _ in produced(t))
-        ]
-        self.rnd.shuffle(readers)
-        return sorted(readers, key=_needs)
+        """Read tools that show the entity, those that need the fewest ids first; where look-ups
+        are to be plain, those that need the fewest arguments.
+        """
+        found = readers(self.session.world.servers[entity.split(".")[0]], entity)
+        mixed = self.rnd.sample(found, len(found))
+        return sorted(mixed, key=_demands if self.plain else _needs)
+
+
+@lru_cache(maxsize=4096)
+def readers(server: Server, entity: str) -> tuple[Tool, ...]:
+    """Read tools whose results show ids of the entity."""
+    tools = server.tools.values()
+    return tuple(
+        t for t in tools if t.effect == "read" and any(e == entity for e, _ in produced(t))
+    )
+
+
+@lru_cache(maxsize=4096)
+def lookers(server: Server, entity: str) -> tuple[tuple[Tool, str], ...]:
+    """Read tools that need one id of the entity and nothing else, with that parameter."""
+    return tuple(
+        (t, name)
+        for t in server.tools.values()
+        for e, name in consumed(t)
+        if t.effect == "read" and e == entity and t.required == {name}
+    )
+
+
+@lru_cache(maxsize=4096)
+def alternatives(server: Server, tool: Tool) -> frozenset[str]:
+    """Other read tools that need no id and show an entity that this one shows."""
+    return frozenset(
+        other.name
+        for entity, _ in produced(tool)
+        for other in readers(server, entity)
+        if other is not tool and not _needs(other)
+    )
+
+
+def _hasty(value: str, said: str) -> str:
+    """What a hasty assistant gives for a value: the user's words, or a path's last part."""
+    words = said.strip('"').removeprefix("the ").removeprefix("my ")
+    if words == value:
+        return value.rsplit("/", 1)[-1] or value
+    return value if words.startswith("that ") else words
 
 
 def _needs(tool: Tool) -> int:
     return sum(name in tool.required for _, name in consumed(tool))
 
 
+def _demands(tool: Tool) -> int:
+    return len(tool.required)
+
+
 def tools_of(steps: Iterable[Step]) -> list[str]:
     """Names of the tools in order of first use."""
-    return list(dict.fromkeys(step.tool for step in steps))
+    names = ([*(a.tool for a in step.failed), step.tool] for step in steps)
+    return list(dict.fromkeys(name for group in names for name in group))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+from msgspec import Struct
+
+from provegym.graph.entities import noun
+from provegym.world.fields import Field
 from provegym.world.tool import Tool
 
 OPENERS: dict[str, tuple[str, ...]] = {
@@ -17,14 +21,44 @@ OPENERS: dict[str, tuple[str, ...]] = {
 """How a persona begins a request."""
 
 AGAIN = ("Thanks. ", "Great. ", "OK. ", "")
-
+ANSWERS = ("{}.", "I mean {}.", "{}, please.")
+"""How a user says a value that was missing."""
 
 QUESTIONS = frozenset(["which", "what", "where", "when", "who", "how", "is", "are", "do", "does"])
+
+_THING = (
+    r"(?:the |its |a )?"
+    r"((?:new |symbolic |tar |discount )*(?:file|directory|folder|link|archive|code|coupon)) "
+)
+"""What a slot is called where the phrase says it: "the new file {path}"."""
+
+
+class Vague(Struct, frozen=True):
+    """Words that leave a value open, and what it is: "one of the cards", "card"."""
+
+    words: str
+    noun: str
 
 
 def phrase(tool: Tool, said: Mapping[str, str], rnd: Random) -> str:
     """One of the tool's phrases with its slots filled; optional parts go where a slot is empty."""
+    return _filled(rnd.choice(tool.phrases), said)
+
+
+def vague_phrase(
+    tool: Tool, said: Mapping[str, str], name: str, left_open: Vague, rnd: Random
+) -> tuple[str, str]:
+    """The same with the value of `name` left open, and what one may ask for: "the file {path}"
+    becomes "a certain file", and the question is which file.
+    """
     text = rnd.choice(tool.phrases)
+    slot = _THING + rf"\{{{name}\}}"
+    thing = re.search(slot, text)
+    text = re.sub(slot, r"a certain \1", text)
+    return _filled(text, {**said, name: left_open.words}), thing[1] if thing else left_open.noun
+
+
+def _filled(text: str, said: Mapping[str, str]) -> str:
     text = re.sub(r"\[([^\]]*)\]", lambda m: _kept(m[1], said), text)
     filled = re.sub(r"\{(\w+)\}", lambda m: said[m[1]], text)
     return filled.replace('""', '"').strip().rstrip(".")
@@ -54,31 +88,77 @@ def value(tool: Tool, name: str, given: Any) -> str:
     return str(given)
 
 
-def request(phrases: list[str], style: str, rnd: Random, *, again: bool) -> str:
-    """One user turn of several wishes in order."""
+def may_stay_open(parameter: Field) -> bool:
+    """Whether there are words for a value of the parameter that leave it open."""
+    return bool(parameter.ref or (parameter.format and parameter.format.name in _OPEN))
+
+
+def vague(parameter: Field, given: Any) -> Vague | None:
+    """How a person leaves the value open; None where no wording sounds right."""
+    kind = parameter.format.name if parameter.format else ""
+    if kind in _OPEN:
+        return _OPEN[kind]
+    if parameter.ref is None or not isinstance(given, str):
+        return None
+    if "/" in given:
+        thing = "file" if "." in given.rsplit("/")[-1] else "folder"
+        return Vague(f"a certain {thing}", thing)
+    table = parameter.ref.split(".")[-1].replace("_", " ")
+    return Vague(f"one of the {table}", noun(parameter.ref))
+
+
+_OPEN = {
+    "money": Vague("a certain amount", "amount"),
+    "date": Vague("a certain date", "date"),
+    "instant": Vague("a certain time", "time"),
+}
+
+
+def answer(words: str, rnd: Random) -> str:
+    """A user's reply with the value that was missing; the value itself stays as it is."""
+    text = rnd.choice(ANSWERS).format(words)
+    return text[:1].upper() + text[1:] if words.startswith(("the ", "my ")) else text
+
+
+def request(phrases: Sequence[str], style: str, rnd: Random, *, again: bool) -> str:
+    """One user turn of several wishes in order. Questions are sentences of their own."""
+    opener = rnd.choice(AGAIN if again else _openers(phrases[0], style))
+    if any(map(_is_question, phrases)) and len(phrases) > 1:
+        return _opened(opener, " ".join(_sentence(p, i > 0) for i, p in enumerate(phrases)))
     first, *rest = phrases
-    question = first.split()[0].lower() in QUESTIONS
-    openers = [o for o in OPENERS[style] if not (question and "lease" in o)] or [""]
-    opener = rnd.choice(AGAIN) if again else rnd.choice(openers)
+    for i, text in enumerate(rest):
+        first += f", {'after that' if 0 < i == len(rest) - 1 else 'then'} {_lower(text)}"
+    asks = opener.startswith("Could") or _is_question(first)
+    return _opened(opener, first) + ("?" if asks else ".")
+
+
+def also(phrases: Sequence[str]) -> str:
+    """More wishes after an answer, each a sentence; empty without any."""
+    return "".join(" " + _sentence(p, later=True) for p in phrases)
+
+
+def _openers(first: str, style: str) -> Sequence[str]:
+    """Those that go before it: no "please" before a question, a "please" or an "I"."""
+    alone = _is_question(first) or first.startswith(("Please ", "I "))
+    return [o for o in OPENERS[style] if not (alone and "lease" in o)] or [""]
+
+
+def _opened(opener: str, text: str) -> str:
     inside = not opener or opener.endswith((". ", "! ", ": "))
-    wishes = [first if inside else _lower(first)]
-    wishes += [
-        f"{'then' if i < len(rest) - 1 else 'after that'} {_lower(p)}"
-        if len(rest) > 1
-        else f"then {_lower(p)}"
-        for i, p in enumerate(rest)
-    ]
-    asks = opener.startswith("Could") or (question and not rest)
-    end = "?" if asks else "."
-    return opener + ", ".join(wishes) + end
+    return opener + (text if inside else _lower(text))
+
+
+def _sentence(text: str, later: bool) -> str:
+    if _is_question(text):
+        return (f"And {_lower(text)}" if later else text) + "?"
+    return (f"Then {_lower(text)}" if later else text) + "."
+
+
+def _is_question(text: str) -> bool:
+    return text.split(" ", 1)[0].lower() in QUESTIONS
 
 
 def _lower(text: str) -> str:
     """Lower the first letter unless the word is "I", an acronym or a name in quotes."""
     keeps = text[1:2].isupper() or text.startswith(("I ", "I'"))
     return text if keeps else text[:1].lower() + text[1:]
-
-
-def human(parameter: str) -> str:
-    """A parameter as a person says it: "start_time" is "start time", an id is its noun."""
-    return parameter.removesuffix("_ids").removesuffix("_id").replace("_", " ")

@@ -1,0 +1,228 @@
+"""What the offline teacher drafts: its shares, what turns lack and supply, how it recovers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise, permutations, product
+from math import sqrt
+from typing import Any
+
+import pytest
+
+from provegym import servers
+from provegym.config import Synth
+from provegym.seeding import rng
+from provegym.synth.draft import draw
+from provegym.synth.pipeline import Candidate, world_of
+from provegym.synth.plan import Planner, alternatives
+from provegym.types import Call, Task
+from provegym.world.session import Session
+
+TURNS = 3
+
+
+@pytest.fixture(scope="module")
+def tasks(candidates: list[Candidate]) -> list[Task]:
+    return [c.task for c in candidates]
+
+
+def assert_share(count: int, total: int, share: float) -> None:
+    """Within four standard deviations of a binomial."""
+    assert abs(count - total * share) < 4 * sqrt(total * share * (1 - share)), (count, total)
+
+
+def test_shares_of_the_tasks_are_those_of_the_settings(tasks: list[Task]) -> None:
+    assert_share(sum(t.kind == "abstention" for t in tasks), len(tasks), 1122 / 13517)
+    taken = [t for t in tasks if t.kind != "abstention"]
+    information = Counter(t.information for t in taken)
+    marks = [t.perturbations for t in taken]
+    n = len(taken)
+    assert_share(information["complete"], n, 0.6)
+    assert_share(information["missing_required"], n, 0.2)
+    assert_share(information["minimal"], n, 0.2)
+    assert_share(sum(m.distractors > 0 for m in marks), n, 0.4)
+    assert_share(sum(m.enum_stripped for m in marks), n, 0.3)
+    assert_share(sum(m.irrelevant for m in marks), n, 0.05)
+    assert_share(sum(m.missing_function is not None for m in marks), n, 0.11)
+
+
+def test_shapes_are_drawn_by_the_shares() -> None:
+    shapes = [draw(Synth(), rng(1, "shape", i)) for i in range(4000)]
+    taken = [s for s in shapes if s.kind != "abstention"]
+    assert_share(len(taken), len(shapes), 1 - 1122 / 13517)
+    assert_share(sum(s.missing for s in taken), len(taken), 0.11)
+    assert_share(sum(s.turns == TURNS for s in taken), len(taken), 0.5)
+    assert not any(s.missing and s.information == "missing_required" for s in taken)
+    for shape in taken:
+        assert (shape.kind == "clarification") == shape.supplied
+
+
+def test_what_the_second_turn_supplies_was_not_said_in_the_first(tasks: list[Task]) -> None:
+    lacking = [t for t in tasks if t.information == "missing_required"]
+    assert len(lacking) > 20
+    for task in lacking:
+        asked, answered = task.turns[:2]
+        assert asked.reply.startswith("Which ")
+        assert asked.reply.endswith(" do you mean?")
+        assert not asked.calls
+        value = answered.user.split(". Then ")[0].split(". And ")[0]
+        value = value.removeprefix("I mean ").removesuffix(".").removesuffix(", please")
+        assert value.lower() not in asked.user.lower()
+        assert ", then " not in asked.user
+
+
+def test_a_value_that_is_left_open_is_one_of_several(candidates: list[Candidate]) -> None:
+    for candidate in candidates:
+        task = candidate.task
+        if " one of the " in task.turns[0].user:
+            call = next(c for c in task.turns[1].calls if c.refs)
+            ref = next(iter(call.refs.values()))
+            source = next(c for c in task.turns[1].calls if c.id == ref.call)
+            listed = next(v for v in source.result.values() if isinstance(v, list))
+            assert len(listed) > 1
+
+
+def test_a_hidden_tool_is_offered_only_by_the_turn_that_brings_it(tasks: list[Task]) -> None:
+    hidden = [t for t in tasks if t.perturbations.missing_function]
+    assert {t.kind for t in hidden} == {"clarification", "abstention"}
+    for task in hidden:
+        name = task.perturbations.missing_function
+        assert name not in {t.function.name for t in task.tools}
+        brought = [t.function.name for turn in task.turns for t in turn.tools]
+        assert brought == ([name] if task.kind == "clarification" else [])
+        if task.kind == "clarification":
+            assert name in {c.name for c in task.turns[1].calls}
+            assert ", then " not in task.turns[0].user
+
+
+def test_an_irrelevant_turn_has_no_call_and_no_tool_that_could_serve_it(tasks: list[Task]) -> None:
+    marked = [t for t in tasks if t.perturbations.irrelevant and t.kind != "abstention"]
+    assert marked
+    for task in marked:
+        assert any(
+            not t.calls and t.reply == "I have no tool that can do that." for t in task.turns
+        )
+
+
+def test_a_look_up_that_goes_unsaid_is_the_only_one_on_offer(tasks: list[Task]) -> None:
+    sparing = [t for t in tasks if t.information == "minimal" and not t.perturbations.irrelevant]
+    checked = 0
+    for task in sparing:
+        server = servers.load(task.servers[0])
+        said = " ".join(turn.user for turn in task.turns).lower()
+        offered = {t.function.name for t in task.tools}
+        for _, call in task.ground_truth:
+            tool = server.tools[call.name]
+            phrases = {p.split("[")[0].split("{")[0].lower().strip() for p in tool.phrases}
+            if tool.effect == "read" and not any(p in said for p in phrases):
+                checked += 1
+                assert not alternatives(server, tool) & offered
+    assert checked > 5
+
+
+def test_a_call_never_takes_one_value_twice_by_chance(tasks: list[Task]) -> None:
+    for _, call in (pair for t in tasks for pair in t.ground_truth):
+        if call.name in ("diff_files", "copy_path", "move_path", "make_symlink"):
+            assert len(set(call.arguments.values())) == len(call.arguments)
+
+
+# -- recoveries ---------------------------------------------------------------------------------
+
+
+def in_turns(candidate: Candidate) -> list[list[Call]]:
+    return [
+        [c for c in candidate.conversation.calls if c.turn == i]
+        for i in range(len(candidate.task.turns))
+    ]
+
+
+def test_failed_calls_stay_in_the_conversation_and_out_of_the_ground_truth(
+    candidates: list[Candidate],
+) -> None:
+    seen = Counter(c.outcome for x in candidates for c in x.conversation.calls)
+    assert set(seen) == {"ok", "tool_error"}
+    for candidate in candidates:
+        calls = candidate.conversation.calls
+        assert sum(c.outcome != "ok" for c in calls) < 0.3 * max(1, len(calls))
+        for turn, made in zip(candidate.task.turns, in_turns(candidate), strict=True):
+            worked = [(c.name, c.arguments) for c in made if c.outcome == "ok"]
+            assert all((c.name, c.arguments) in worked for c in turn.calls)
+
+
+def test_refused_calls_are_made_again_with_corrected_parameters(
+    candidates: list[Candidate],
+) -> None:
+    corrected = 0
+    for made in (turn for c in candidates for turn in in_turns(c)):
+        for first, second in pairwise(made):
+            if first.outcome == "tool_error" and first.name == second.name:
+                assert second.outcome == "ok"
+                assert first.arguments.keys() == second.arguments.keys()
+                corrected += 1
+    assert corrected > 10
+
+
+def test_a_turn_that_is_given_up_tries_explains_and_keeps_the_reads_that_show_why(
+    candidates: list[Candidate],
+) -> None:
+    given_up = 0
+    for candidate in candidates:
+        for turn, made in zip(candidate.task.turns, in_turns(candidate), strict=True):
+            if turn.reply.startswith("I cannot do that: "):
+                given_up += 1
+                assert made[-1].outcome == "tool_error"
+                assert turn.reply.endswith(made[-1].result["error"]["message"])
+                tools = world_of(candidate.task).tools
+                assert turn.calls
+                assert all(tools[c.name].tool.effect == "read" for c in turn.calls)
+    assert given_up > 3
+
+
+@pytest.mark.parametrize(
+    ("server", "name"), [("shopping", "cancel_order"), ("calendar", "cancel_event")]
+)
+def test_a_look_up_in_vain_is_followed_by_another_tool_that_shows_the_entity(
+    server: str, name: str
+) -> None:
+    found = 0
+    for seed in range(12):
+        session = servers.world(seed, (server,)).open()
+        planner = Planner(session, rng(seed, "detour"))
+        if planner.extend(name):
+            target = planner.steps[-1].arguments
+            for step in planner.steps[:-1]:
+                for attempt in (a for a in step.failed if a.tool != step.tool):
+                    found += 1
+                    again = servers.world(seed, (server,)).open()
+                    result = again.call(attempt.tool, attempt.arguments)
+                    ids = {str(v) for v in target.values()}
+                    assert result.outcome == "tool_error" or not any(
+                        i.encode() in result.json() for i in ids
+                    )
+    assert found > 2
+
+
+# -- an assumption about the servers ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("server", servers.SERVERS)
+def test_no_other_single_call_does_what_a_hidden_tool_does(server: str) -> None:
+    tools = servers.load(server).tools
+    for hidden in (t for t in tools.values() if t.effect == "write"):
+        session = servers.world(1, (server,)).open()
+        planner = Planner(session, rng(1, hidden.name))
+        if not planner.extend(hidden.name):
+            continue
+        values = list(planner.steps[-1].arguments.values())
+        for other in (t for t in tools.values() if t.effect == "write" and t is not hidden):
+            assert not same_effect(session, other.name, sorted(other.required), values)
+
+
+def same_effect(done: Session, name: str, required: list[str], values: list[Any]) -> bool:
+    """Whether the tool, given any of the values, ends in the same state from the start."""
+    for chosen in permutations(values, len(required)) if required else product():
+        tried = done.world.open()
+        ok = tried.call(name, dict(zip(required, chosen, strict=True))).outcome == "ok"
+        if ok and tried.changes() == done.changes():
+            return True
+    return False

@@ -1,0 +1,120 @@
+"""A user's words: requests, values, and what is left open."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from provegym import servers
+from provegym.synth import say
+from provegym.world.tool import Tool
+
+
+def tool(server: str, name: str) -> Tool:
+    return servers.load(server).tools[name]
+
+
+def requests(phrases: list[str], style: str, *, again: bool = False) -> set[str]:
+    return {say.request(phrases, style, Random(i), again=again) for i in range(40)}
+
+
+def test_wishes_are_joined_in_order() -> None:
+    assert requests(["List my cards"], "brief") == {"List my cards."}
+    assert requests(["List A", "Show B"], "brief") == {"List A, then show B."}
+    assert requests(["List A", "Show B", "Open C"], "brief") == {
+        "List A, then show B, after that open C."
+    }
+
+
+def test_an_opener_suits_what_follows() -> None:
+    assert requests(["List A"], "polite") == {"Please list A.", "Could you please list A?"}
+    assert requests(["I need you to freeze A"], "polite") == {"I need you to freeze A."}
+    assert requests(["Please freeze A"], "polite") == {"Please freeze A."}
+    assert requests(["Which A do I have"], "polite") == {"Which A do I have?"}
+    assert requests(["Which A do I have"], "chatty") == {
+        "Hi! Which A do I have?",
+        "Hey, which A do I have?",
+        "When you have a moment: Which A do I have?",
+    }
+
+
+def test_a_question_among_several_wishes_is_a_sentence_of_its_own() -> None:
+    assert requests(["List A", "What is on B", "Open C"], "brief") == {
+        "List A. And what is on B? Then open C."
+    }
+
+
+def test_an_answer_supplies_the_value_and_may_go_on() -> None:
+    assert {say.answer("the red one", Random(i)) for i in range(30)} == {
+        "The red one.",
+        "I mean the red one.",
+        "The red one, please.",
+    }
+    assert {say.answer("notes/a.txt", Random(i)) for i in range(30)} == {
+        "notes/a.txt.",
+        "I mean notes/a.txt.",
+        "notes/a.txt, please.",
+    }
+    assert say.also(["Open A", "When is B"]) == " Then open A. And when is B?"
+
+
+def test_a_value_left_open_is_named_as_the_phrase_names_it() -> None:
+    checksum = tool("filesystem", "checksum_file")
+    path = next(p for p in checksum.parameters if p.name == "path")
+    left_open = say.vague(path, "/home/ada/a.txt")
+    assert left_open == say.Vague("a certain file", "file")
+    said = {"path": "/home/ada/a.txt"}
+    texts = {say.vague_phrase(checksum, said, "path", left_open, Random(i)) for i in range(30)}
+    assert texts == {
+        ("Compute the checksum of a certain file", "file"),
+        ("Give me the checksum of a certain file", "file"),
+    }
+    link = tool("filesystem", "read_link")
+    folder = say.vague(path, "/home/ada/latest")
+    assert folder == say.Vague("a certain folder", "folder")
+    texts = {say.vague_phrase(link, said, "path", folder, Random(i)) for i in range(30)}
+    assert texts == {
+        ("Tell me where a certain link points", "link"),
+        ("Show the target of a certain symbolic link", "symbolic link"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("server", "name", "parameter", "value", "words"),
+    [
+        ("banking", "manage_card", "card_id", "crd_1", "one of the cards"),
+        ("banking", "pay_payee", "amount", "12.50", "a certain amount"),
+        ("calendar", "list_events", "start_date", "2026-03-04", "a certain date"),
+        ("calendar", "reschedule_event", "start", "2026-03-04T10:00:00+00:00", "a certain time"),
+        ("calendar", "add_event_reminder", "minutes_before", 15, None),
+        ("banking", "manage_card", "action", "freeze", None),
+    ],
+)
+def test_only_values_with_words_that_sound_right_stay_open(
+    server: str, name: str, parameter: str, value: object, words: str | None
+) -> None:
+    field = next(p for p in tool(server, name).parameters if p.name == parameter)
+    left_open = say.vague(field, value)
+    assert (left_open.words if left_open else None) == words
+    assert say.may_stay_open(field) == (words is not None)
+
+
+def test_values_are_said_as_people_say_them() -> None:
+    pay = tool("banking", "pay_payee")
+    assert say.value(pay, "amount", "12.50") == "$12.50"
+    assert say.value(pay, "reference", "March rent") == '"March rent"'
+    find = tool("calendar", "find_free_slots")
+    assert say.value(find, "duration_minutes", 45) == "45"
+    assert say.value(find, "attendees", ["Ada", "Bo"]) == "Ada and Bo"
+
+
+def test_every_phrase_of_every_tool_can_be_filled_with_its_required_values() -> None:
+    for name in servers.SERVERS:
+        for known in servers.load(name).tools.values():
+            said = dict.fromkeys(known.required, "X")
+            for i in range(20):
+                text = say.phrase(known, said, Random(i))
+                assert not set("{}[]") & set(text), (known.name, text)
+                assert text == text.strip()
+                assert "  " not in text, (known.name, text)
