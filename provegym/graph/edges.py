@@ -43,6 +43,8 @@ class Graph(Struct, frozen=True):
     pairs: dict[str, int]
     """How many ordered pairs within a server are explicit, implicit, none."""
     schema_hash: str
+    owners: dict[str, str] = {}
+    """The server of each tool."""
 
 
 def build(servers: list[Server], seed: int = 0, worlds: int = 6, tries: int = 6) -> Graph:
@@ -58,7 +60,8 @@ def build(servers: list[Server], seed: int = 0, worlds: int = 6, tries: int = 6)
     counts = {k: sum(e.kind == k for e in edges) for k in ("explicit", "implicit")}
     pairs = {**counts, "none": total - sum(counts.values())}
     names = tuple(s.name for s in servers)
-    return Graph(names, tools, tuple(edges), pairs, schema_hash(servers))
+    owners = {name: s.name for s in servers for name in s.tools}
+    return Graph(names, tools, tuple(edges), pairs, schema_hash(servers), owners)
 
 
 def schema_hash(servers: list[Server]) -> str:

@@ -1,0 +1,128 @@
+"""What a file of tasks holds: counts by server, tool, kind, length, perturbation and recovery."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from provegym.records import read
+from provegym.types import Call, Task, Trace
+
+Counts = dict[str, int]
+
+
+class Stats(Struct, frozen=True):
+    """Counts over one file of tasks, largest first; `calls` and `turns` by their number."""
+
+    tasks: int
+    servers: Counts
+    """Tasks by the server they are about."""
+    tools: Counts
+    """Calls of the ground truth by tool."""
+    never_called: dict[str, tuple[str, ...]]
+    """By server, its tools that no ground truth calls."""
+    kinds: Counts
+    information: Counts
+    """Workflow and clarification tasks by how much their first turn says."""
+    calls: dict[int, int]
+    """Tasks by the number of calls in their ground truth."""
+    turns: dict[int, int]
+    perturbations: Counts
+    """Workflow and clarification tasks by what was done to them."""
+    recoveries: Counts
+    """Refused or vain calls in the conversations: `corrected` by the next call of the tool,
+    followed by an `alternative` tool, or `given_up`."""
+    refusals: Counts
+    """Codes of the refused calls in the conversations."""
+
+
+def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> Stats:
+    """Count the tasks at `path`, and the conversations in conversations.jsonl beside it if any.
+
+    `library` has the tools of each server; without it, tools that some task shows stand for them.
+    Raises InputError for a file that is missing or broken.
+    """
+    tasks = list(read(path, Task))
+    talks = path.with_name("conversations.jsonl")
+    conversations = list(read(talks, Trace)) if talks.exists() else []
+    failures = _failures(tasks, conversations)
+    active = [t for t in tasks if t.kind != "abstention"]
+    tools = Counter(call.name for task in tasks for _, call in task.ground_truth)
+    return Stats(
+        tasks=len(tasks),
+        servers=_sorted(task.servers[0] for task in tasks if task.servers),
+        tools=dict(tools.most_common()),
+        never_called=_never_called(tasks, tools, library or _shown(tasks)),
+        kinds=_sorted(task.kind for task in tasks),
+        information=_sorted(task.information for task in active),
+        calls=dict(sorted(Counter(len(task.ground_truth) for task in tasks).items())),
+        turns=dict(sorted(Counter(len(task.turns) for task in tasks).items())),
+        perturbations=_sorted(mark for task in active for mark in _marks(task)),
+        recoveries=_sorted(kind for kind, _ in failures),
+        refusals=_sorted(_code(call) for _, call in failures if call.outcome != "ok"),
+    )
+
+
+def _sorted(names: Iterable[str]) -> Counts:
+    return dict(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _marks(task: Task) -> list[str]:
+    marks = task.perturbations
+    found = {
+        "distractors": marks.distractors > 0,
+        "enum_stripped": marks.enum_stripped,
+        "irrelevant": marks.irrelevant,
+        "missing_function": marks.missing_function is not None,
+    }
+    return [name for name, holds in found.items() if holds]
+
+
+def _shown(tasks: Iterable[Task]) -> dict[str, set[str]]:
+    """Tools shown by tasks about one server alone, which are all its own."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for task in tasks:
+        if len(task.servers) == 1:
+            parts = [task.tools, *(turn.tools for turn in task.turns)]
+            found[task.servers[0]] |= {t.function.name for tools in parts for t in tools}
+    return dict(found)
+
+
+def _never_called(
+    tasks: Iterable[Task], called: Collection[str], library: Mapping[str, Collection[str]]
+) -> dict[str, tuple[str, ...]]:
+    about = sorted({task.servers[0] for task in tasks if task.servers} & library.keys())
+    idle = {name: tuple(t for t in sorted(library[name]) if t not in called) for name in about}
+    return {name: tools for name, tools in idle.items() if tools}
+
+
+def _failures(tasks: Iterable[Task], conversations: Iterable[Trace]) -> list[tuple[str, Call]]:
+    """Every call of the conversations that is not in its task's ground truth, and what came next
+    in its turn.
+    """
+    truth = {task.id: [(i, c.name, c.arguments) for i, c in task.ground_truth] for task in tasks}
+    found = []
+    for talk in conversations:
+        left = list(truth.get(talk.task_id, ()))
+        for i, call in enumerate(talk.calls):
+            mark = (call.turn, call.name, call.arguments)
+            if call.outcome == "ok" and mark in left:
+                left.remove(mark)
+                continue
+            after = next((c for c in talk.calls[i + 1 : i + 2] if c.turn == call.turn), None)
+            found.append((_recovery(call, after), call))
+    return found
+
+
+def _recovery(call: Call, after: Call | None) -> str:
+    if after is None:
+        return "given_up"
+    return "corrected" if after.name == call.name else "alternative"
+
+
+def _code(call: Call) -> str:
+    error = call.result.get("error") if isinstance(call.result, dict) else None
+    return str(error.get("code", call.outcome)) if isinstance(error, dict) else call.outcome
