@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from provegym import __version__, cli_servers, tables, terminal
+from provegym import __version__, cli_dataset, cli_servers, tables, terminal
 from provegym.errors import InputError, ProvegymError, UnknownName
 from provegym.options import (
     Json,
@@ -109,6 +109,7 @@ def run(
 
 
 app.add_typer(cli_servers.app, name="servers")
+app.add_typer(cli_dataset.app, name="dataset")
 
 
 def _named(servers: str) -> tuple[str, ...]:
@@ -127,11 +128,16 @@ def graph(
     servers: Servers = "",
     json: Json = False,
 ) -> None:
-    """Find which tool feeds which: by types, and by running a call that fails without the other."""
+    """Find which tool feeds which: by types, and by running a call that fails without the other.
+
+    A picture (SVG) goes beside the file.
+    """
     from provegym import servers as library
+    from provegym.graph.draw import draw
     from provegym.graph.store import cached
 
     found = cached([library.load(name) for name in _named(servers)], out)
+    draw(found, out.with_suffix(".svg"))
     if json:
         terminal.as_json(found)
         return

@@ -20,7 +20,7 @@ CORE = {"types", "errors", "seeding", "records"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
     *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
-    *("learning", "runs", "tables", "options", "terminal", "cli_servers"),
+    *("learning", "runs", "tables", "options", "terminal", "cli_servers", "cli_dataset"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -54,6 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "options": set(),
     "tables": ANY,
     "cli_servers": ANY,
+    "cli_dataset": ANY,
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""
@@ -78,7 +79,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "aiohttp": ("llm/",),
     "starlette": ("gateway/", "viewer/"),
     "uvicorn": ("gateway/", "viewer/"),
-    "typer": ("cli.py", "cli_servers.py", "options.py"),
+    "typer": ("cli.py", "cli_servers.py", "cli_dataset.py", "options.py"),
     "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),
     "dateutil": ("servers/",),
