@@ -20,7 +20,7 @@ HEAD = 70
 _CSS = """
 text { font: 12px sans-serif; fill: #222 }
 .server { font-size: 20px; font-weight: bold; text-anchor: middle }
-.explicit { fill: none; stroke: #3b6ea5; stroke-opacity: .16 }
+.explicit { fill: none; stroke: #3b6ea5; stroke-opacity: .3 }
 .implicit { fill: none; stroke: #c8501e; stroke-width: 2; marker-end: url(#head) }
 circle { fill: #444 }
 """

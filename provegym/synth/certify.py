@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from provegym.rewards import PRESETS, score
 from provegym.seeding import rng
 from provegym.synth.replay import Moment, Played, replay, start_of
-from provegym.types import Certificate, Changes, GroundCall, Task
+from provegym.types import Certificate, Changes, GroundCall, Score, Task
 from provegym.world.sample import arguments, value
 from provegym.world.session import Session
 from provegym.world.tool import Effect, Tool
@@ -62,17 +62,17 @@ class _Examiner:
         for call in self.calls:
             self.until.append(replay(self.until[-1], [call]))
         self.played = self.until[-1]
-        self.totals = self._totals(self.played)
+        self.scores = self._scores(self.played)
+        self.totals = _totals(self.scores)
 
-    def _totals(self, played: Played) -> dict[str, float]:
+    def _scores(self, played: Played) -> list[Score]:
         trace = played.trace(self.task)
-        totals = {name: score(self.task, trace, PRESETS[name]).total for name in JUDGES}
-        return {name: total for name, total in totals.items() if total is not None}
+        return [score(self.task, trace, PRESETS[name]) for name in JUDGES]
 
     def _lower(self, variant: Variant) -> bool:
         """Whether these calls score strictly less than the ground truth."""
         i, calls = variant
-        other = self._totals(replay(self.until[i], calls))
+        other = _totals(self._scores(replay(self.until[i], calls)))
         return all(other[name] < self.totals[name] - EPSILON for name in JUDGES)
 
     # -- tasks with calls ------------------------------------------------------------------
@@ -95,10 +95,9 @@ class _Examiner:
         yield "over_budget_is_lower", self._lower((n, self._over_budget()))
 
     def _is_maximum(self) -> bool:
-        trace = self.played.trace(self.task)
-        scores = [score(self.task, trace, PRESETS[name]) for name in JUDGES]
-        totals = [(s.total or 0, s.max_total or 0) for s in scores]
-        return all(abs(a - b) < EPSILON for a, b in totals) and all(s.state == 1 for s in scores)
+        totals = [(s.total or 0, s.max_total or 0) for s in self.scores]
+        reached = all(s.state == 1 for s in self.scores)
+        return reached and all(abs(a - b) < EPSILON for a, b in totals)
 
     def _sampled(self, effect: Effect) -> Calls:
         """A plausible call of every tool on offer that reads (or writes), in the last turn."""
@@ -156,7 +155,7 @@ class _Examiner:
         """Never more than the ground truth; less under strict if it ends in another state."""
         i, calls = variant
         played = replay(self.until[i], calls)
-        other = self._totals(played)
+        other = _totals(self._scores(played))
         never_higher = all(other[n] <= self.totals[n] + EPSILON for n in JUDGES)
         harmless = played.end.changes == self.played.end.changes
         return never_higher and (harmless or other["strict"] < self.totals["strict"] - EPSILON)
@@ -176,7 +175,13 @@ class _Examiner:
         yield "nothing_changes", not self.task.final_changes
 
     def _scores_zero(self, call: tuple[int, GroundCall]) -> bool:
-        return set(self._totals(replay(self.start, [call])).values()) == {0.0}
+        scores = self._scores(replay(self.start, [call]))
+        return set(_totals(scores).values()) == {0.0}
+
+
+def _totals(scores: Sequence[Score]) -> dict[str, float]:
+    """Totals by preset; a replay has no infrastructure fault, so none is masked."""
+    return {s.preset: s.total for s in scores if s.total is not None}
 
 
 def _holds(start: Session, changes: Changes) -> bool:
