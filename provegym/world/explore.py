@@ -31,8 +31,10 @@ REPEAT_RATE = 0.1
 """How often a write is called twice in a row with the same arguments."""
 PLAIN_RATE, SOUGHT_RATE = 0.55, 0.25
 """How often arguments are left as the tool's sampler made them; less where a goal is sought."""
-SAME_RATE = 0.1
-"""How often a text is that of the call's other parameters, and a list is cut to one item."""
+AGAIN_RATE = 0.3
+"""How often a goal is aimed at by changing the tool's call before."""
+SAME_RATE = 0.15
+"""How often a text follows one of the call's other texts, and a list is cut to one item."""
 MEMORY = 200
 """Earlier values kept of each kind."""
 SHOWN = "shown"
@@ -76,6 +78,7 @@ class Walk:
         self._rnd = rnd
         self._seen: defaultdict[tuple[str, str], deque[str]] = defaultdict(_memory)
         self._last: tuple[Tool, dict[str, Any]] | None = None
+        self._before: dict[str, dict[str, Any]] = {}
         self._columns = _columns(server)
 
     def steps(self, count: int) -> Iterator[Step]:
@@ -86,6 +89,7 @@ class Walk:
         """Make one call, of a tool with open goals if there are any. Raises ServerFault."""
         tool, given, plain = self._propose(wanted)
         self._last = tool, given
+        self._before[tool.name] = given
         result = self.session.call(tool.name, given)
         step = Step(tool, given, plain, result)
         for p in tool.parameters:
@@ -108,16 +112,18 @@ class Walk:
         sought = bool(wanted) and rnd.random() < GOAL_RATE
         name, code = rnd.choice(sorted(wanted)) if sought else (rnd.choice(self._names), "")
         tool = self._tools[name]
-        given = arguments(tool, self._state, rnd)
-        if rnd.random() < (SOUGHT_RATE if sought else PLAIN_RATE) or not tool.parameters:
-            return tool, given, True
+        before = self._before.get(name) if sought and rnd.random() < AGAIN_RATE else None
+        given = dict(before or arguments(tool, self._state, rnd))
+        plain = before is None and rnd.random() < (SOUGHT_RATE if sought else PLAIN_RATE)
+        if plain or not tool.parameters:
+            return tool, given, plain
         altered = [p for p in tool.parameters if p.name != "cursor"] or tool.parameters
         for p in rnd.sample(altered, min(len(altered), rnd.choice((1, 1, 2, 3)))):
             twin = given.get(rnd.choice(tool.parameters).name)
-            same = p.type is str and isinstance(twin, str) and rnd.random() < SAME_RATE
-            given[p.name] = (
-                twin if same else self._other(p, given.get(p.name), _refused(code, tool))
-            )
+            if p.type is str and isinstance(twin, str) and rnd.random() < SAME_RATE:
+                given[p.name] = self._namesake(p, twin)
+            else:
+                given[p.name] = self._other(p, given.get(p.name), _refused(code, tool))
         return tool, given, False
 
     def _other(self, p: Field, now: Any, code: str) -> Any:
@@ -131,10 +137,12 @@ class Walk:
             place = self._rnd.randrange(len(items))
             return [*items[:place], self._other(p.item, items[place], code), *items[place + 1 :]]
         sources = (
-            *(self._earlier, self._shown, self._borrowed),
-            *(self._written, self._from_a_row, self._edited),
+            *(self._earlier, self._shown, self._shown, self._borrowed),
+            *(self._written, self._from_a_row, self._edited, self._edited),
         )
         refused = self._earlier(p, code) if self._rnd.random() < 0.5 else None
+        if refused and self._rnd.random() < 0.3:
+            refused = self._edited(p, refused)
         found = refused or self._rnd.choice(sources)(p)
         return value(p, self._state, self._rnd) if found is None else found
 
@@ -180,9 +188,9 @@ class Walk:
         row_id = self._state.table_of(table).any_id(self._rnd)
         return getattr(self._state.table_of(table)[row_id], name) or None if row_id else None
 
-    def _edited(self, p: Field) -> Any:
+    def _edited(self, p: Field, text: Any = None) -> Any:
         """An earlier text joined to another as a path, or cut, or so long that limits show."""
-        text = self._earlier(p)
+        text = text or self._earlier(p)
         if not isinstance(text, str) or p.choices:
             return None
         if "/" in text:
@@ -190,6 +198,19 @@ class Walk:
             return self._rnd.choice((f"{text}/{below}", text.rpartition("/")[0] or "/"))
         free = self._long and not p.ref and p.format is None
         return (f"{text} " * (LONG // (len(text) + 1) + 1))[:LONG] if free else None
+
+    def _namesake(self, p: Field, text: str) -> str:
+        """The text itself; of a path, another one that ends alike, or where that one lies."""
+        end = "/" + text.rpartition("/")[2]
+        known = [
+            other
+            for source in ("", SHOWN)
+            for kind in _kinds(p)
+            for other in self._seen[source, kind]
+            if other.endswith(end) and other != text
+        ]
+        found = self._rnd.choice(known) if known and "/" in text else text
+        return self._rnd.choice((found, found.rpartition("/")[0] or found))
 
     def _remember(self, f: Field, item: Any, code: str = "") -> None:
         """Keep the texts inside a parameter's or a result's value, by what kind each is."""

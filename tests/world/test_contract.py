@@ -172,7 +172,7 @@ def test_a_walk_finds_a_broken_tool(
     broken: Tool, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(walks, "WORLDS", 2)
-    monkeypatch.setattr(walks, "MORE_WORLDS", 2)
+    monkeypatch.setattr(walks, "MOST_WORLDS", 2)
     monkeypatch.setattr(walks, "CALLS", (100, 100))
     found = walks.walked(with_tool(broken), 1)
     assert not judge(name, found[name]).passed
@@ -336,6 +336,6 @@ def test_a_sound_server_passes() -> None:
 
 
 def test_a_server_is_walked_the_same_way_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "MORE_WORLDS", 1)
+    monkeypatch.setattr(walks, "MOST_WORLDS", 1)
     assert walks.walked(SERVER, 1) == walks.walked(SERVER, 1)
     assert walks.walked(SERVER, 1) != walks.walked(SERVER, 2)

@@ -336,7 +336,12 @@ def removable(disk: Disk, rnd: Random) -> Arguments:
 
 
 def moving(disk: Disk, rnd: Random) -> Arguments:
-    """Something that may go, and a directory or a new name for it."""
+    """Something that may go, and a directory or a new name for it; rarely a file onto a directory
+    of its name.
+    """
+    if rnd.random() < 0.04:
+        listing = f"{disk.me.home}/documents/photos"
+        return {"source": listing, "destination": disk.me.home, "if_exists": "overwrite"}
     path, node = _some(disk, rnd, lambda path, n: path != disk.me.home and _may_go(disk, n))
     return {"source": _said(disk, rnd, path), **_destination(disk, rnd, path, node)}
 

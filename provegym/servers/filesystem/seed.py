@@ -146,9 +146,9 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _archives(build, logins[0])
     versions = _versions(build, logins[0])
     _trash(build, logins[0])
-    users = [User("root", "System", "/", ["root"], _SYSTEM_QUOTA, 0)]
+    users = [User("root", "System", "/", ("root",), _SYSTEM_QUOTA, 0)]
     for login, person in zip(logins, cast.people, strict=False):
-        users.append(User(login, person.name, f"/home/{login}", ["staff", *teams[login]], 0, 0))
+        users.append(User(login, person.name, f"/home/{login}", ("staff", *teams[login]), 0, 0))
     home = build.nodes[f"/home/{logins[0]}"].id
     return {
         "inodes": list(build.nodes.values()),
@@ -208,6 +208,8 @@ def _own_home(build: _Builder, login: str) -> None:
         build.directory(f"{home}/{path}", login, "staff")
     policy = build.cast.companies[0]
     text = f"Rules of {policy}\nDo not edit\n"
+    listing = "Oslo 2026\nPorto 2025\n"
+    build.at(f"{home}/documents/photos", "file", login, "staff", "644", listing)
     build.at(f"{home}/documents/policy.txt", "file", login, "staff", "444", text)
     build.at(f"{home}/documents/payroll.txt", "file", "root", "root", "600", "salaries\n")
     build.directory(f"{home}/documents/locked", "root", "root", "755")

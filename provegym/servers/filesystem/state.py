@@ -66,7 +66,7 @@ class User(Row, frozen=True):
     id: UserName
     full_name: str
     home: str
-    groups: list[GroupName]
+    groups: tuple[GroupName, ...]
     """The first is the group of what the user makes."""
     quota: int
     """Most bytes that the files owned may hold, those in the trash included."""

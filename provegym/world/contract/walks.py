@@ -10,16 +10,20 @@ from provegym.errors import ServerFault
 from provegym.seeding import rng
 from provegym.world.contract.judged import Judged, violations
 from provegym.world.explore import Goal, Step, Walk, goals
+from provegym.world.sample import arguments
 from provegym.world.server import Server
 from provegym.world.session import Session
 from provegym.world.world import World
 
 MAX_RESULT = 16 * 1024
 """Bytes of JSON that a result has at most."""
-WORLDS, MORE_WORLDS = 4, 48
-"""Worlds that are walked over in any case, and at most, while some goal is not reached."""
+WORLDS, MORE_WORLDS, MOST_WORLDS = 4, 40, 160
+"""Worlds that are walked over in any case; while some goal is not reached; and of which only the
+start is tried after that."""
 CALLS = (800, 250)
 """Calls of a walk, in turn: some states are reached in long lives only, some need many starts."""
+STARTS = 3
+"""Calls of each tool with open goals that are tried on each untouched world."""
 WRITES = 7
 """The invariants are checked after so many writes, and at the walk's end. Odd, for a fault that
 one call puts in and the next one takes out."""
@@ -55,17 +59,31 @@ def walked(server: Server, seed: int) -> dict[str, Judged]:
     """Walk over worlds until every goal is reached, and judge each call."""
     log = _Log(server)
     total = len(log.open)
-    for i in range(MORE_WORLDS):
+    for i in range(MOST_WORLDS):
         if i >= WORLDS and not log.open:
             break
+        world = World(seed + i, [server])
         log.worlds += 1
-        _walk(server, World(seed + i, [server]), log)
+        _start(server, world, log)
+        if i < MORE_WORLDS:
+            _walk(server, world, log)
     log.problems["reach"] = [f"{tool}: never {code}" for tool, code in sorted(log.open)]
     evidence = {
         name: text.format(goals=total, calls=log.calls, worlds=log.worlds, largest=log.largest)
         for name, text in _WALKS.items()
     }
     return {name: (log.problems[name], evidence[name]) for name in _WALKS}
+
+
+def _start(server: Server, world: World, log: _Log) -> None:
+    """Try the tools with open goals on the untouched world: some states exist at the start only."""
+    rnd = rng(world.seed, "start", server.name)
+    for name in sorted({name for name, _ in log.open}) * STARTS:
+        session = world.open()
+        tool = server.tools[name]
+        given = arguments(tool, session.state(server.name), rnd)
+        log.calls += 1
+        log.open.discard((name, Step(tool, given, True, session.call(name, given)).code))
 
 
 def _walk(server: Server, world: World, log: _Log) -> None:
