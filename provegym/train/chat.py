@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 IM_START, IM_END = "<|im_start|>", "<|im_end|>"
 CALL, CALL_END = "<tool_call>", "</tool_call>"
 RESPONSE, RESPONSE_END = "<tool_response>", "</tool_response>"
-CHAT_VERSION = 1
+CHAT_VERSION = 2
 """Written into a checkpoint's config; a checkpoint trained on another rendering is refused."""
 
 CHAT_TEMPLATE = (

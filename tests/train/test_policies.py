@@ -155,7 +155,8 @@ def test_the_weights_are_found_without_importing_the_package() -> None:
 def test_smollm2_is_converted_once_and_speaks() -> None:
     model, tokenizer = smollm2.load(precision="float32")
     codec = Codec(tokenizer)
-    assert codec.text(f"{chat.CALL}{chat.CALL_END}") == [8, 10]
+    assert codec.decode(codec.text(chat.CALL)) == chat.CALL
+    assert min(codec.text(chat.CALL)) > 16  # below are the reserved tokens
     prompt = codec.opening([{"role": "user", "content": "What is the capital of France?"}], [])
     made = policies(model, tokenizer, temperature=0.0)
     tree = made.engine.tree()
