@@ -60,33 +60,29 @@ def _matches(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.ASCII).fullmatch
 
 
-def _parses(parse: Callable[[str], Any], pattern: str) -> Callable[[str], object]:
-    written = re.compile(pattern, re.ASCII).fullmatch
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
-    def accepts(text: str) -> bool:
-        if not written(text):
-            return False
-        try:
-            parse(text)
-        except ValueError:
-            return False
-        return True
 
-    return accepts
+_INSTANT = _matches(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)")
+
+
+def _is_instant(text: str) -> bool:
+    try:
+        return bool(_INSTANT(text)) and datetime.fromisoformat(text) is not None
+    except ValueError:
+        return False
 
 
 MONEY = Format(
     "money", 'Decimal with two places, e.g. "12.50".', _matches(r"-?[0-9]{1,12}\.[0-9]{2}")
 )
-DATE = Format(
-    "date", 'ISO 8601 date, e.g. "2026-03-05".', _parses(date.fromisoformat, r"\d{4}-\d\d-\d\d")
-)
+DATE = Format("date", 'ISO 8601 date, e.g. "2026-03-05".', _is_date)
 INSTANT = Format(
-    "instant",
-    'ISO 8601 time with zone, e.g. "2026-03-05T14:00:00+00:00".',
-    _parses(
-        datetime.fromisoformat, r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)"
-    ),
+    "instant", 'ISO 8601 time with zone, e.g. "2026-03-05T14:00:00+00:00".', _is_instant
 )
 CLOCK = Format("clock", 'Time of day, e.g. "14:30".', _matches(r"([01]\d|2[0-3]):[0-5]\d"))
 EMAIL = Format("email", "E-mail address.", _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"))

@@ -60,7 +60,7 @@ _SURELY_SMALL = MAX_BYTES // 4
 """So many characters are at most MAX_BYTES bytes."""
 _NO_TOOLS: dict[str, Bound] = {}
 _NO_TABLES: dict[str, Table[Any]] = {}
-_NO_STATES: dict[str, State] = {}
+_NO_STATES: dict[str, tuple[State]] = {}
 _NONE_MINTED: dict[str, int] = {}
 _NO_UNDO: Undo = []
 """Stand in, never written to, until a session touches its first table."""
@@ -88,13 +88,12 @@ class Session:
 
         Raises SessionClosed after `close`, ServerFault where the tool's body has a bug.
         """
-        bound = self._tools.get(name)
-        if bound is None:
-            return self._no_tool(name)
-        _, tool, place, decode, checks, run = bound
         try:
-            is_text = type(arguments) is bytes or type(arguments) is str
-            text: Any = arguments if is_text else _encode(arguments)
+            _, tool, place, decode, checks, run = self._tools[name]
+        except KeyError:
+            return self._no_tool(name)
+        try:
+            text: Any = _encode(arguments) if type(arguments) is dict else arguments
             if len(text) > _SURELY_SMALL and too_large(text):
                 return _problem(understand(tool, text))
             given = astuple(decode(text))
@@ -103,15 +102,19 @@ class Session:
             if isinstance(decoded, Problem):
                 return _problem(decoded)
             given = astuple(decoded)
-        for i, accepts, default in checks:
-            if given[i] != default and not accepts(given[i]):
-                return _problem(understand(tool, text))
+            checks = ()
+        if checks:
+            for i, accepts, default in checks:
+                if given[i] is not default and not accepts(given[i]):
+                    decoded = understand(tool, text)
+                    if isinstance(decoded, Problem):
+                        return _problem(decoded)
         try:
-            state = self._states[place]
+            first = self._states[place]
         except KeyError:
-            state = self.state(place)
+            first = (self.state(place),)
         try:
-            value = run(state, *given)
+            value = run(*(first + given))  # joined tuples: half the cost of `run(state, *given)`
         except Refused as refusal:
             self._roll_back()
             return Result("tool_error", _error(refusal.code, refusal.message, refusal.details))
@@ -142,12 +145,12 @@ class Session:
 
         It stays valid, and follows the session, through `restore` and `reset`.
         """
-        state = self._states.get(server)
-        if state is None:
+        found = self._states.get(server)
+        if found is None:
             self._check_open()
-            state = self.world.servers[server].state(self)
-            self._states = {**self._states, server: state}
-        return state
+            found = (self.world.servers[server].state(self),)
+            self._states = {**self._states, server: found}
+        return found[0]
 
     def open_table(self, name: str) -> Table[Any]:
         """The session's view of the table `server.table`."""
@@ -194,6 +197,7 @@ class Session:
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of a session of the same world."""
         self._check_open()
+        self._undo.clear()
         for view in self._tables.values():
             view.own.clear()
         for name in snapshot.minted:

@@ -233,12 +233,12 @@ class table(Generic[R]):
     def __init__(self, row: type[R], prefix: str) -> None:
         self.row = row
         self.prefix = prefix
-        self.name = ""
+        self.name = self.ref = ""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self.name, self.ref = name, f"{owner.server}.{name}"
 
     def __get__(self, state: Any, owner: type | None = None) -> Table[R]:
-        view: Table[R] = state.table_of(f"{state.server}.{self.name}")
-        state.__dict__[self.name] = view
+        view: Table[R] = state.table_of(self.ref)
+        setattr(state, self.name, view)
         return view

@@ -22,8 +22,9 @@ BLOCK = 512
 
 
 def _is_path(text: str) -> bool:
-    fits = 0 < len(text) <= 1024 and all(len(name) <= NAME_MAX for name in text.split("/"))
-    return fits and text.isprintable()
+    if not (0 < len(text) <= 1024 and text.isprintable()):
+        return False
+    return len(text) <= NAME_MAX or all(len(name) <= NAME_MAX for name in text.split("/"))
 
 
 PATH = Format("path", "", _is_path)

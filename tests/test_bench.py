@@ -1,0 +1,56 @@
+"""Benchmarks say what they measured, against which target, and by how much it is missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from provegym import bench
+from provegym.errors import InputError
+from provegym.servers import load
+
+ROWS = [
+    (2.0, 2.5, "us", bench.at_most, ("2.00 us", "at most 2.50 us", "met")),
+    (3.0, 2.5, "us", bench.at_most, ("3.00 us", "at most 2.50 us", "misses by 20%")),
+    (
+        50.0,
+        200.0,
+        "tasks/s",
+        bench.at_least,
+        ("50.00 tasks/s", "at least 200 tasks/s", "misses by 75%"),
+    ),
+    (25_000.0, 20_000.0, "", bench.at_least, ("25,000", "at least 20,000", "met")),
+    (7.0, None, "B", bench.at_most, ("7.00 B", "", "")),
+]
+
+
+@pytest.mark.parametrize(("value", "target", "unit", "test", "expected"), ROWS)
+def test_a_row_says_whether_its_target_is_met(
+    value: float, target: float | None, unit: str, test: bench.Test, expected: tuple[str, ...]
+) -> None:
+    assert bench.row("x", value, target, unit, test) == ("x", *expected)
+
+
+def test_outside_of_a_checkout_there_is_nothing_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "FOLDER", tmp_path / "benchmarks")
+    with pytest.raises(InputError, match="checkout"):
+        bench.run()
+
+
+def test_a_call_costs_more_than_its_decoder_and_encoder_and_far_less_than_a_millisecond() -> None:
+    engine = bench.load("engine")
+    case = engine.accepted("banking", load("banking").tools["list_accounts"])
+    cost = engine.cost(case)
+    assert 0 < cost.least < cost.overhead < 1000
+    assert 0 < cost.body < 10_000
+
+
+def test_a_session_takes_less_memory_than_a_deep_copy() -> None:
+    engine = bench.load("engine")
+    of = engine.world(0, ("banking",))
+    seconds, size = engine.copied(of)
+    assert engine.bytes_per_session(of, lambda _: None, 50) * 100 < size
+    assert engine.open_and_close(of) * 100 < seconds
