@@ -30,12 +30,12 @@ def canonical_changes(
         base = templates[name].rows
         created[name] = {k: _visible(row) for k, row in own.items() if row and k not in base}
         changed[name] = _differences(base, own)
-    names = number(created, changed)
+    names, mentioned = number(created, changed)
     changes: Changes = {}
     for name in sorted(overlays):
         rows: dict[str, Any] = {**changed[name]}
         rows.update({names[k]: row for k, row in created[name].items()})
-        if names:
+        if mentioned:
             rows = {k: rename(row, names) for k, row in rows.items()}
         if rows:
             changes[name] = dict(sorted(rows.items()))

@@ -30,15 +30,17 @@ _ID = "\x1f"
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
-def number(created: Content, changed: Content) -> Names:
-    """`+1, +2, ...` for the created rows of each table.
+def number(created: Content, changed: Content) -> tuple[Names, bool]:
+    """`+1, +2, ...` for the created rows of each table, and whether any row mentions one of them.
 
     `changed` are the differing fields of the seed's rows, which may mention created ones.
     """
     ids = frozenset(key for rows in created.values() for key in rows)
     if not ids:
-        return {}
-    blank = dict.fromkeys(ids, _ID)
+        return {}, False
+    told = _canonical([list(rows.values()) for rows in (*created.values(), *changed.values())])
+    mentioned = any(_canonical(key) in told for key in ids)
+    blank = dict.fromkeys(ids, _ID) if mentioned else {}
     places: dict[str, Any] = {}
     tied: set[str] = set()
     for rows in created.values():
@@ -47,17 +49,18 @@ def number(created: Content, changed: Content) -> Names:
             continue
         texts = {key: _canonical(rename(row, blank)) for key, row in rows.items()}
         places.update(texts)
-        if len(set(texts.values())) < len(texts):
+        if mentioned and len(set(texts.values())) < len(texts):
             times = Counter(texts.values())
             tied.update(key for key, text in texts.items() if times[text] > 1)
     if tied and _linked(tied, created, changed, ids):
         order = _Graph(created, changed, ids).order()
         places = {key: place for place, key in enumerate(order)}
-    return {
+    names = {
         key: f"+{i}"
         for rows in created.values()
         for i, key in enumerate(sorted(rows, key=places.__getitem__), 1)
     }
+    return names, mentioned
 
 
 def _linked(tied: set[str], created: Content, changed: Content, ids: frozenset[str]) -> bool:

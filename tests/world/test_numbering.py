@@ -38,7 +38,7 @@ def canonical(
         table, row = rows[i]
         created[table][ids[i]] = {**row, "links": [ids[k] for k in row["links"]]}
     changed = {"shop.carts": {"cart_1": {"items": [ids[i] for i in seeded]}}}
-    names = number(created, changed)
+    names, _ = number(created, changed)
     table_of = {
         table: {names[key]: rename(row, names) for key, row in rows.items()}
         for table, rows in created.items()
@@ -58,7 +58,7 @@ def test_any_order_and_any_ids_give_the_same_names(
 
 def links(created: Rows) -> dict[str, Any]:
     """The canonical links of rows of one table that differ in their links alone."""
-    names = number({"t": created}, {})
+    names, _ = number({"t": created}, {})
     return {names[key]: rename(row["to"], names) for key, row in created.items()}
 
 
@@ -71,24 +71,30 @@ def test_two_rings_are_told_apart_though_every_row_looks_alike() -> None:
 
 def test_rows_are_numbered_within_their_table_by_content() -> None:
     created = {"t": {"x": {"text": "b"}, "y": {"text": "a"}}, "u": {"z": {"text": "c"}}}
-    assert number(created, {}) == {"y": "+1", "x": "+2", "z": "+1"}
+    assert number(created, {}) == ({"y": "+1", "x": "+2", "z": "+1"}, False)
 
 
 def test_identical_rows_are_told_apart_by_what_mentions_them() -> None:
     lines = {"x": {"text": "same"}, "y": {"text": "same"}}
     orders = {"p": {"line": "y", "note": "a"}, "q": {"line": "x", "note": "b"}}
-    names = number({"lines": lines, "orders": orders}, {})
+    names, mentioned = number({"lines": lines, "orders": orders}, {})
+    assert mentioned
     swapped = {"p": {"line": "x", "note": "a"}, "q": {"line": "y", "note": "b"}}
-    others = number({"lines": lines, "orders": swapped}, {})
+    others, _ = number({"lines": lines, "orders": swapped}, {})
     assert names["y"] == others["x"] != names["x"] == others["y"]
 
 
 def test_many_alike_rows_that_all_mention_each_other_end_in_time() -> None:
     keys = [f"k{i}" for i in range(16)]
     created = {"t": {key: {"to": [k for k in keys if k != key]} for key in keys}}
-    assert sorted(number(created, {}).values()) == sorted(f"+{i}" for i in range(1, 17))
+    assert sorted(number(created, {})[0].values()) == sorted(f"+{i}" for i in range(1, 17))
 
 
 def test_a_text_that_looks_like_a_name_is_no_reference() -> None:
     assert rename({"note": "+1"}, {"x": "+1"}) == {"note": "+1"}
     assert rename(["x", {"y": ["x"]}], {"x": "+1"}) == ["+1", {"y": ["+1"]}]
+
+
+def test_an_id_is_found_however_json_writes_it() -> None:
+    created = {"t": {'a "b"\n': {"text": "1"}}, "u": {"é": {"to": 'a "b"\n'}}}
+    assert number(created, {}) == ({'a "b"\n': "+1", "é": "+1"}, True)
