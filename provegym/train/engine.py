@@ -121,30 +121,50 @@ class Engine:
     @torch.no_grad()
     def compute(self, wanted: Sequence[tuple[Tree, int]]) -> None:
         """Give every wanted node its state, computing what it and its ancestors lack."""
-        batches = self._batches(wanted)
+        lacking: dict[Tree, set[int]] = {}
+        for tree, node in wanted:
+            lacking.setdefault(tree, set()).update(tree.missing(node))
+        self._lower({t: [n for n in nodes if not t.lower[n]] for t, nodes in lacking.items()})
+        self._upper({tree: list(nodes) for tree, nodes in lacking.items()})
+
+    def _lower(self, lacking: dict[Tree, list[int]]) -> None:
+        """Run the layers that do not learn, up to `middle`."""
+        batches = self._batches(lacking)
         if not batches:
             return
         tokens = torch.tensor([b.tree.tokens[n] for b in batches for n in b.nodes])
-        depths = torch.tensor([[b.tree.depths[n] for b in batches for n in b.nodes]])
-        h = self.embedding[tokens].t().contiguous()
-        cos, sin = (part[0].t() for part in self.rotary(self.embedding[:1], depths))
-        for index, layer in enumerate(self.layers):
-            if index == self.middle_layer:
-                self._store(batches, "middle", h)
-            h = h + layer.out @ self._attend(index, layer, h, cos, sin, batches)
-            gate, up = (layer.gate_up @ self._rms(h, layer.after)).chunk(2)
-            h = h + layer.down @ (torch.nn.functional.silu(gate) * up)
-        self._store(batches, "hidden", self._rms(h, self.norm))
+        h = self._run(range(self.middle_layer), self.embedding[tokens].t().contiguous(), batches)
         for batch in batches:
+            batch.tree.middle[batch.nodes] = h[:, batch.start : batch.stop].t()
+            for node in batch.nodes:
+                batch.tree.lower[node] = True
+
+    def _upper(self, lacking: dict[Tree, list[int]]) -> None:
+        """Run the layers from `middle` to the end."""
+        batches = self._batches(lacking)
+        if not batches:
+            return
+        h = torch.cat([b.tree.middle[b.nodes] for b in batches]).t().contiguous()
+        h = self._run(range(self.middle_layer, len(self.layers)), h, batches)
+        h = self._rms(h, self.norm)
+        for batch in batches:
+            batch.tree.hidden[batch.nodes] = h[:, batch.start : batch.stop].t()
             for node in batch.nodes:
                 batch.tree.done[node] = True
 
-    def _batches(self, wanted: Sequence[tuple[Tree, int]]) -> list[Batch]:
-        lacking: dict[int, tuple[Tree, set[int]]] = {}
-        for tree, node in wanted:
-            lacking.setdefault(id(tree), (tree, set()))[1].update(tree.missing(node))
+    def _run(self, layers: range, h: Tensor, batches: list[Batch]) -> Tensor:
+        depths = torch.tensor([[b.tree.depths[n] for b in batches for n in b.nodes]])
+        cos, sin = (part[0].t() for part in self.rotary(self.embedding[:1], depths))
+        for index in layers:
+            layer = self.layers[index]
+            h = h + layer.out @ self._attend(index, layer, h, cos, sin, batches)
+            gate, up = (layer.gate_up @ self._rms(h, layer.after)).chunk(2)
+            h = h + layer.down @ (torch.nn.functional.silu(gate) * up)
+        return h
+
+    def _batches(self, lacking: dict[Tree, list[int]]) -> list[Batch]:
         batches, start = [], 0
-        for tree, nodes in lacking.values():
+        for tree, nodes in lacking.items():
             if nodes:
                 order = sorted(nodes)
                 stop = start + len(order)
@@ -157,11 +177,6 @@ class Engine:
         sees = tree.sees[nodes, : len(tree)]
         bias = torch.zeros(sees.shape, dtype=torch.float32).masked_fill_(~sees, float("-inf"))
         return bias.repeat(self.heads // self.kv_heads, 1)
-
-    @staticmethod
-    def _store(batches: list[Batch], where: str, h: Tensor) -> None:
-        for batch in batches:
-            getattr(batch.tree, where)[batch.nodes] = h[:, batch.start : batch.stop].t()
 
     def _rms(self, h: Tensor, weight: Tensor) -> Tensor:
         wide = h.float()

@@ -7,6 +7,7 @@ weights stay the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -67,10 +68,23 @@ class LocalPolicy:
         )
 
 
+@dataclass(frozen=True)
+class Draft:
+    """A conversation that episodes of a task are likely to follow for a while.
+
+    `mask` is 1 on what the policy would write. Drafts are computed once and ahead; they change
+    how fast episodes are sampled, never what.
+    """
+
+    ids: Sequence[int]
+    mask: Sequence[int]
+
+
 class LocalPolicies:
     """Makes the policies of a run: a `PolicyFactory` over one model.
 
-    Call `renew` after the weights changed. Trees go when the last of their episodes does.
+    Call `renew` after the weights changed. Trees of tasks with a draft are kept for as long as
+    there are fewer than `keep` nodes in them; all others go with the last of their episodes.
     """
 
     def __init__(
@@ -80,26 +94,42 @@ class LocalPolicies:
         *,
         temperature: float = 1.0,
         limits: Limits | None = None,
-        share: bool = True,
+        drafts: Mapping[str, Draft] | None = None,
+        keep: int = 20_000,
     ) -> None:
-        """`share` keeps one tree a task for all its rollouts; without it each has its own."""
+        """A kept node takes some 50 KB; `drafts` are by the id of their task."""
         self.engine = Engine(model)
         self.codec = codec
         self.sampler = Sampler(self.engine, end=codec.end, temperature=temperature)
         self.limits = limits or Limits()
-        self._share = share
-        # A tree lives as long as an episode that uses it: it takes some 50 KB a token.
+        self._drafts, self._keep = dict(drafts or {}), keep
         self._trees: WeakValueDictionary[str, Tree] = WeakValueDictionary()
+        self._kept: dict[str, Tree] = {}
 
     def renew(self) -> None:
         """Take the model's weights as they are now."""
-        self._trees.clear()
         self.engine.refresh()
+        for task, tree in self._kept.items():
+            tree.cut(len(self._drafts[task].ids))
+        self._trees = WeakValueDictionary(self._kept)
 
     def __call__(self, task: Task, seed: int) -> LocalPolicy:
         """The policy of one episode; the same seed samples the same way."""
-        tree = self._trees.get(task.id) if self._share else None
+        tree = self._trees.get(task.id)
         if tree is None:
             tree = self._trees[task.id] = self.engine.tree()
+        if task.id in self._drafts:
+            self._ahead(task.id, tree)
         rng = seeding.rng(seed, "sample", task.id)
         return LocalPolicy(self.sampler, self.codec, tree, rng, self.limits)
+
+    def _ahead(self, task: str, tree: Tree) -> None:
+        """Compute the task's draft, by itself: its lower states then never depend on company."""
+        draft = self._drafts[task]
+        if tree.rows:
+            return
+        path = tree.path(draft.ids)
+        asked = [node for node, next_is in zip(path, draft.mask[1:], strict=False) if next_is]
+        self.sampler.prepare(tree, path, asked)
+        if self.engine.middle_layer and sum(map(len, self._kept.values())) < self._keep:
+            self._kept[task] = tree

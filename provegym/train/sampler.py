@@ -7,13 +7,17 @@ Each draws from its own generator, so what it samples does not depend on who els
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 import torch
 
 from provegym.train.engine import Engine
-from provegym.train.tree import Tree
+from provegym.train.tree import Row, Tree
+
+COLUMNS = 24
+"""Columns up to which a forward pass costs about the same on two cores."""
 
 
 @dataclass(frozen=True)
@@ -68,30 +72,64 @@ class Sampler:
                 self._live.clear()
             await asyncio.sleep(0)
 
+    def prepare(self, tree: Tree, path: Sequence[int], asked: Sequence[int]) -> None:
+        """Compute a path ahead, and what may follow each of its `asked` nodes.
+
+        Episodes that go along the path then need no forward pass of their own, and sample just as
+        they would without.
+        """
+        self.engine.compute([(tree, path[-1])])
+        places = [(tree, node) for node in asked if node not in tree.rows]
+        for (_, node), row in zip(places, self._distributions(places), strict=True):
+            tree.rows[node] = row
+
     def _step(self) -> None:
+        """One forward pass, then as many tokens as can be drawn without another."""
         self._live = [r for r in self._live if not r.future.cancelled()]
-        places = list(dict.fromkeys((r.tree, r.node) for r in self._live))
-        if not places:
-            return
-        self.engine.compute(places)
-        logprobs = torch.log_softmax(self.engine.logits(places) / (self.temperature or 1.0), dim=-1)
-        index = {place: row for row, place in enumerate(places)}
-        rows = torch.tensor([index[r.tree, r.node] for r in self._live])
-        tokens = self._draw(logprobs, rows)
-        chosen = logprobs[rows, tokens].tolist()
+        self._look_ahead()
+        rows: dict[tuple[Tree, int], Row] = {}
         self.steps += 1
-        for request, token, logprob in zip(self._live, tokens.tolist(), chosen, strict=True):
-            self._extend(request, token, logprob)
+        ready = self._live
+        while ready:
+            missing = {(r.tree, r.node): None for r in ready if r.node not in r.tree.rows}
+            places = [place for place in missing if place not in rows]
+            rows.update(zip(places, self._distributions(places), strict=True))
+            for request in ready:
+                row = request.tree.rows.get(request.node) or rows[request.tree, request.node]
+                self._extend(request, *self._draw(request, row))
+            ready = [r for r in ready if not r.future.done() and r.tree.done[r.node]]
         self._live = [r for r in self._live if not r.future.done()]
 
-    def _draw(self, logprobs: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        """One token a request: the inverse of the distribution function at its own number."""
+    def _look_ahead(self) -> None:
+        """Compute the nodes that are asked for and a few that may be asked for next.
+
+        With few columns a matrix product costs what reading the matrix costs, so guesses are
+        nearly free until there are `COLUMNS` of them.
+        """
+        places = dict.fromkeys((r.tree, r.node) for r in self._live)
+        lacking = [place for place in places if not place[0].done[place[1]]]
+        if lacking:
+            length = COLUMNS // len(lacking)
+            ends = [(tree, tree.guess(node, length)) for tree, node in lacking]
+            self.engine.compute(lacking + ends)
+
+    def _distributions(self, places: Sequence[tuple[Tree, int]]) -> list[Row]:
+        if not places:
+            return []
+        logits = self.engine.logits(places) / (self.temperature or 1.0)
+        logprobs = torch.log_softmax(logits, dim=-1)
+        ladders = logprobs.double().exp().cumsum(dim=-1).float()
+        return [Row(*pair) for pair in zip(logprobs, ladders, strict=True)]
+
+    def _draw(self, request: _Request, row: Row) -> tuple[int, float]:
+        """A token and its log-probability: the inverse of the distribution at a random number."""
         if self.temperature == 0:
-            return logprobs.argmax(dim=-1)[rows]
-        points = torch.tensor([[r.rng.random()] for r in self._live], dtype=torch.float64)
-        ladder = logprobs.double().exp().cumsum(dim=-1)[rows]
-        drawn = torch.searchsorted(ladder, points * ladder[:, -1:], right=True).squeeze(1)
-        return drawn.clamp_(max=logprobs.shape[-1] - 1)
+            token = int(row.logprobs.argmax())
+        else:
+            point = request.rng.random() * float(row.ladder[-1])
+            found = int(torch.searchsorted(row.ladder, point, right=True))
+            token = min(found, len(row.ladder) - 1)
+        return token, float(row.logprobs[token])
 
     def _extend(self, request: _Request, token: int, logprob: float) -> None:
         request.ids.append(token)

@@ -10,10 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
 ROOT = -1
+
+
+class Row(NamedTuple):
+    """A next-token distribution: log-probabilities and their running sum as probabilities."""
+
+    logprobs: torch.Tensor
+    ladder: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,8 @@ class Tree:
     """Nodes in order of creation; parents always come before their children.
 
     `keys` and `values` are [layer, head, node, dim], `hidden` the normed output of the last layer
-    and `middle` the residual stream entering the first trainable layer, both [node, width].
+    and `middle` the residual stream entering the first trainable layer, both [node, width]. A node
+    is `lower` once its state below that layer is there, and `done` once all of it is.
     """
 
     def __init__(self, shape: Shape, dtype: torch.dtype, capacity: int = 256) -> None:
@@ -38,8 +47,13 @@ class Tree:
         self.tokens: list[int] = []
         self.parents: list[int] = []
         self.depths: list[int] = []
+        self.lower: list[bool] = []
         self.done: list[bool] = []
+        self.rows: dict[int, Row] = {}
+        """What may follow a node, where that was computed ahead of its being asked for."""
         self._children: dict[tuple[int, int], int] = {}
+        self._first_child: list[int] = []
+        self._seen_before: dict[tuple[int, ...], int] = {}
         self._allocate(capacity)
 
     def _allocate(self, capacity: int) -> None:
@@ -73,12 +87,60 @@ class Tree:
         self.tokens.append(token)
         self.parents.append(parent)
         self.depths.append(0 if parent == ROOT else self.depths[parent] + 1)
+        self.lower.append(False)
         self.done.append(False)
+        self._first_child.append(ROOT)
+        self.sees[node] = False
         if parent != ROOT:
             self.sees[node] = self.sees[parent]
+            self._remember(parent, node)
         self.sees[node, node] = True
         self._children[parent, token] = node
         return node
+
+    def _remember(self, parent: int, child: int) -> None:
+        if self._first_child[parent] == ROOT:
+            self._first_child[parent] = child
+        self._seen_before[self._ending(parent)] = parent
+
+    def _ending(self, node: int) -> tuple[int, ...]:
+        """The last three tokens up to a node, latest first."""
+        ending: list[int] = []
+        while node != ROOT and len(ending) < 3:
+            ending.append(self.tokens[node])
+            node = self.parents[node]
+        return tuple(ending)
+
+    def guess(self, node: int, length: int) -> int:
+        """The end of a guessed path from `node`: what once followed the same three tokens.
+
+        Calls repeat ids, names and phrases of the prompt and of other rollouts, so such guesses
+        are often right. They only say what is worth computing now, never what is sampled.
+        """
+        source = self._seen_before.get(self._ending(node), ROOT)
+        for _ in range(length):
+            source = ROOT if source == ROOT else self._first_child[source]
+            if source == ROOT:
+                break
+            node = self.child(node, self.tokens[source])
+        return node
+
+    def cut(self, size: int) -> None:
+        """Drop all but the first `size` nodes, and of those all that lies above `middle`.
+
+        What is left acts bit for bit like a fresh tree of those nodes.
+        """
+        for node in range(size, len(self.tokens)):
+            del self._children[self.parents[node], self.tokens[node]]
+        for column in (self.tokens, self.parents, self.depths, self.lower):
+            del column[size:]
+        # Guesses decide what is computed together, so they must be those of a fresh tree.
+        self._first_child, self._seen_before = [ROOT] * size, {}
+        for node, parent in enumerate(self.parents):
+            if parent != ROOT:
+                self._remember(parent, node)
+        self.done = [False] * size
+        self.rows.clear()
 
     def path(self, tokens: Iterable[int], parent: int = ROOT) -> list[int]:
         """The nodes along `tokens` from `parent`, made where they are new."""

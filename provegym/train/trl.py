@@ -30,12 +30,12 @@ from provegym.errors import InputError
 from provegym.rewards.total import score
 from provegym.rollout.loop import Limits as LoopLimits
 from provegym.rollout.run import Job, SessionOpener
-from provegym.train import models
+from provegym.train import models, sft
 from provegym.train.curves import Curves, Row, summary
 from provegym.train.engine import first_trainable
 from provegym.train.episodes import Episode, play
 from provegym.train.learn import score_nodes
-from provegym.train.policy import Limits, LocalPolicies
+from provegym.train.policy import Draft, Limits, LocalPolicies
 from provegym.train.transcript import Codec
 from provegym.types import Task
 
@@ -175,8 +175,13 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         )
         self.remove_callback(PrinterCallback)
         self.beta, self.ref_model = config.beta, reference
+        known = sft.examples(tasks, open_session, self.codec, config.limits)
         self.policies = LocalPolicies(
-            model, self.codec, temperature=config.temperature, limits=config.limits
+            model,
+            self.codec,
+            temperature=config.temperature,
+            limits=config.limits,
+            drafts={e.task_id: Draft(e.ids, e.mask) for e in known},
         )
 
     # -- episodes --------------------------------------------------------------------------

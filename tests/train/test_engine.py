@@ -67,6 +67,87 @@ def test_logits_in_a_shared_tree_equal_a_forward_pass_of_each_sequence(
         )
 
 
+def test_in_bfloat16_logits_stay_close_to_the_model_s() -> None:
+    network = model("llama").to(torch.bfloat16)
+    engine = Engine(network)
+    tree = engine.tree()
+    row = [1, 5, 9, 2, 30]
+    engine.compute([(tree, tree.path(row)[-1])])
+    with torch.no_grad():
+        expected = network(torch.tensor([row])).logits[0, -1].float()
+    # Eight bits of mantissa over three layers.
+    torch.testing.assert_close(engine.logits([(tree, 4)])[0], expected, atol=0.1, rtol=0.05)
+
+
+def test_a_cut_tree_keeps_its_lower_states_and_computes_the_rest_anew() -> None:
+    network = with_lora(model("qwen3"), rank=2)
+    train_top(network, 1)
+    engine = Engine(network)
+    tree = engine.tree()
+    row = [1, 2, 3, 4, 5, 6]
+    path = tree.path(row)
+    tree.path([1, 2, 9, 9])
+    engine.compute([(tree, path[-1]), (tree, len(tree) - 1)])
+    randomize(network.base_model.model.model.layers[2])
+    engine.refresh()
+    tree.cut(len(row))
+    assert len(tree) == 6
+    assert all(tree.lower)
+    assert not any(tree.done)
+    again = tree.path([1, 2, 9, 9])
+    assert again == [0, 1, 6, 7]
+    engine.compute([(tree, path[-1]), (tree, 7)])
+    for sequence, node in ((row, path[-1]), ([1, 2, 9, 9], 7)):
+        with torch.no_grad():
+            expected = network(torch.tensor([sequence])).logits[0, -1]
+        found = engine.logits([(tree, node)])[0]
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+@given(rows=st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=12), min_size=1, max_size=4))
+def test_a_guess_repeats_what_followed_the_same_three_tokens(rows: list[list[int]]) -> None:
+    tree = Tree(Engine(MODELS["llama"]).shape, torch.float32)
+    ends = [tree.path(row)[-1] for row in rows]
+    before = len(tree)
+    for end in ends:
+        guessed = tree.guess(end, 4)
+        grown = len(tree) - before
+        assert grown <= 4 * len(ends)
+        while guessed != end:
+            guessed = tree.parents[guessed]
+            assert guessed != ROOT
+    whole = Tree(Engine(MODELS["llama"]).shape, torch.float32)
+    whole.path([0, 1, 2, 0, 1, 1])
+    node = whole.path([5, 0, 1, 2])[-1]
+    end = whole.guess(node, 2)
+    assert [whole.tokens[whole.parents[end]], whole.tokens[end]] == [0, 1]
+
+
+def test_a_draft_changes_nothing_that_is_sampled() -> None:
+    engine = Engine(MODELS["qwen3"])
+
+    def run(ahead: bool) -> list[list[int]]:
+        sampler = Sampler(engine, end=END, temperature=1.0)
+        tree = engine.tree()
+        if ahead:
+            path = tree.path([1, 2, 3, *likely])
+            sampler.prepare(tree, path, path[2:])
+        start = tree.path([1, 2, 3])[-1]
+
+        async def everyone() -> list[Sampled]:
+            jobs = (sampler.complete(tree, start, 8, Random(seed)) for seed in range(30))
+            return await asyncio.gather(*jobs)
+
+        found = asyncio.run(everyone())
+        passes.append(sampler.steps)
+        return [one.ids for one in found]
+
+    passes: list[int] = []
+    likely: list[int] = []
+    likely = max(run(ahead=False), key=len)
+    assert run(ahead=True) == run(ahead=False)
+
+
 def test_a_tree_grows_past_its_capacity_without_losing_anything() -> None:
     network = MODELS["qwen3"]
     engine = Engine(network)

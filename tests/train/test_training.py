@@ -242,7 +242,7 @@ def test_one_lost_episode_leaves_the_others_their_lesson(
 
     def shaky(task: Task) -> Any:
         opened.append(task)
-        if len(opened) == 3:
+        if len(opened) == len(tasks) + 3:  # first the oracle plays every task once
             raise InfrastructureError("the server is gone")
         return open_session(task)
 
