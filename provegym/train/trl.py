@@ -87,16 +87,20 @@ def train(
     """Train `model` on `tasks` and return the folder of the trained policy, `out`/policy.
 
     Goes on where an earlier run in `out` stopped; `out`/curves.jsonl has one row a step. `model`
-    must be the starting policy in either case. Raises `InputError` without tasks.
+    must be the starting policy in either case. Tasks whose ground truth does not fit the limits
+    are left out. Raises `InputError` if none is left.
     """
-    if not tasks:
-        raise InputError("there are no tasks to train on")
     policy = out / "policy"
     if models.is_policy(policy):
         return policy
+    codec = Codec(tokenizer, config.max_response_tokens)
+    known = {e.task_id: e for e in sft.examples(tasks, open_session, codec, config.limits)}
+    fitting = [(task, known[task.id]) for task in tasks if task.id in known]
+    if not fitting:
+        raise InputError(f"none of {len(tasks)} tasks fits {config.limits}; raise the limits")
     models.train_top(model, config.train_layers)
     with models.calm():
-        trainer = Trainer(model, tokenizer, tasks, config, out, open_session, progress)
+        trainer = Trainer(model, tokenizer, fitting, config, out, open_session, progress)
         trainer.train(resume_from_checkpoint=trainer.resume())
     models.save(trainer.model, tokenizer, policy)
     return policy
@@ -149,14 +153,15 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         self,
         model: Any,
         tokenizer: Any,
-        tasks: Sequence[Task],
+        tasks: Sequence[tuple[Task, sft.Example]],
         config: GrpoConfig,
         out: Path,
         open_session: SessionOpener,
-        progress: Progress | None,
+        progress: Progress | None = None,
     ) -> None:
+        """`tasks` come with their ground truth as a conversation, the draft of their rollouts."""
         self.ours, self.open_session = config, open_session
-        self.tasks = schedule(tasks, config)
+        self.tasks = schedule([task for task, _ in tasks], config)
         self.folder = out / "checkpoints"
         self.codec = Codec(tokenizer, config.max_response_tokens)
         self.low = first_trainable(model)
@@ -175,13 +180,12 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         )
         self.remove_callback(PrinterCallback)
         self.beta, self.ref_model = config.beta, reference
-        known = sft.examples(tasks, open_session, self.codec, config.limits)
         self.policies = LocalPolicies(
             model,
             self.codec,
             temperature=config.temperature,
             limits=config.limits,
-            drafts={e.task_id: Draft(e.ids, e.mask) for e in known},
+            drafts={task.id: Draft(e.ids, e.mask) for task, e in tasks},
         )
 
     # -- episodes --------------------------------------------------------------------------

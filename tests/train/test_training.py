@@ -184,11 +184,16 @@ def test_a_row_holds_every_component_and_count(
 
 
 def test_gradients_are_those_of_the_policy_gradient_written_out(
-    warm: Path, tasks: list[Task], open_session: SessionOpener, tmp_path: Path
+    warm: Path,
+    tasks: list[Task],
+    data: list[sft.Example],
+    open_session: SessionOpener,
+    tmp_path: Path,
 ) -> None:
     model, tokenizer = models.load(warm, trainable=True)
     config = replace(SHORT, steps=1, group_size=8, learning_rate=0.0, max_grad_norm=0.0)
-    trainer = Trainer(model, tokenizer, tasks, config, tmp_path, open_session, None)
+    pairs = list(zip(tasks, data, strict=True))
+    trainer = Trainer(model, tokenizer, pairs, config, tmp_path, open_session)
     found = {}
 
     def keep(*_: object) -> None:
@@ -225,8 +230,13 @@ def _written_out(model: Any, trainer: Trainer) -> torch.Tensor:
 def test_masked_episodes_are_counted_and_teach_nothing(
     warm: Path, tasks: list[Task], open_session: SessionOpener, tmp_path: Path
 ) -> None:
+    opened = []
+
     def lost(task: Task) -> Any:
-        raise InfrastructureError("the server is gone")
+        opened.append(task)
+        if len(opened) > len(tasks):  # first the oracle plays every task once
+            raise InfrastructureError("the server is gone")
+        return open_session(task)
 
     before = weights(warm)
     curve = grpo(warm, tasks, replace(SHORT, steps=1), tmp_path, lost)
@@ -384,8 +394,9 @@ def test_the_order_of_tasks_depends_on_the_seed_and_covers_all_before_repeating(
     assert len(orders) > 1
 
 
-def test_training_without_tasks_is_refused(
-    fresh: Any, tokenizer: Any, open_session: SessionOpener, tmp_path: Path
+def test_training_without_a_task_that_fits_is_refused(
+    fresh: Any, tokenizer: Any, tasks: list[Task], open_session: SessionOpener, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="no tasks"):
-        train(fresh, tokenizer, [], SHORT, tmp_path, open_session)
+    tight = replace(SHORT, limits=Limits(prompt=20))
+    with pytest.raises(InputError, match=r"none of 3 tasks fits Limits\(prompt=20"):
+        train(fresh, tokenizer, tasks, tight, tmp_path, open_session)
