@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,8 +81,15 @@ def examples(
     open_session: SessionOpener,
     codec: Codec,
     limits: Limits | None = None,
+    *,
+    thin: bool = True,
 ) -> list[Example]:
-    """Record the oracle on every task; episodes that do not fit the limits are left out."""
+    """Record the oracle on every task; episodes that do not fit the limits are left out.
+
+    Long ones are mostly workflows, so the limits alone would leave a set in which the assistant
+    mostly declines, and a policy learns that first. `thin` leaves out more, so that every kind
+    keeps the share that it has among the tasks.
+    """
     within = limits or Limits()
 
     async def one(task: Task) -> Example | None:
@@ -95,7 +103,24 @@ def examples(
     async def everyone() -> list[Example]:
         return [e for e in [await one(task) for task in tasks] if e is not None]
 
-    return asyncio.run(everyone())
+    fitting = asyncio.run(everyone())
+    return _thinned(fitting, tasks) if thin else fitting
+
+
+def _thinned(data: list[Example], tasks: Sequence[Task]) -> list[Example]:
+    """The first examples of each kind, as many as leave the kinds their shares among `tasks`."""
+    kinds = {task.id: task.kind for task in tasks}
+    there = Counter(kinds.values())
+    left = Counter(kinds[example.task_id] for example in data)
+    rarest = min((left[kind] / there[kind] for kind in left), default=0.0)
+    room = {kind: max(1, round(rarest * count)) for kind, count in there.items()}
+    kept = []
+    for example in data:
+        kind = kinds[example.task_id]
+        if room[kind]:
+            room[kind] -= 1
+            kept.append(example)
+    return kept
 
 
 def texts(tasks: Sequence[Task], open_session: SessionOpener) -> list[str]:

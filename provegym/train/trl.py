@@ -94,7 +94,8 @@ def train(
     if models.is_policy(policy):
         return policy
     codec = Codec(tokenizer, config.max_response_tokens)
-    known = {e.task_id: e for e in sft.examples(tasks, open_session, codec, config.limits)}
+    whole = sft.examples(tasks, open_session, codec, config.limits, thin=False)
+    known = {example.task_id: example for example in whole}
     fitting = [(task, known[task.id]) for task in tasks if task.id in known]
     if not fitting:
         raise InputError(f"none of {len(tasks)} tasks fits {config.limits}; raise the limits")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 
@@ -20,7 +21,7 @@ from provegym.train import curves, models, sft, smollm2, tiny
 from provegym.train.policy import Limits
 from provegym.train.transcript import Codec
 from provegym.train.trl import GrpoConfig, Trainer, train
-from provegym.types import Task
+from provegym.types import Kind, Task
 
 LIMITS = Limits(prompt=1000, completion=120, reply=40)
 SHORT = GrpoConfig(
@@ -84,6 +85,23 @@ def test_conversations_that_do_not_fit_are_left_out(
     assert none == []
     with pytest.raises(InputError, match="no conversation fits"):
         sft.train(fresh, tokenizer, none, sft.SftConfig(), tmp_path)
+
+
+def test_where_the_limits_leave_out_long_tasks_every_kind_keeps_its_share(
+    tokenizer: Any, tasks: list[Task], open_session: SessionOpener
+) -> None:
+    def made(kind: Kind, number: int, calls: int) -> Task:
+        turn = msgspec.structs.replace(tasks[0].turns[0], calls=tasks[0].turns[0].calls * calls)
+        return msgspec.structs.replace(tasks[0], id=f"{kind}{number}", kind=kind, turns=(turn,))
+
+    several = [made("workflow", n, 1 if n < 4 else 3) for n in range(12)]
+    several += [made("abstention", n, 0) for n in range(6)]
+    whole = sft.examples(several, open_session, Codec(tokenizer), Limits(1000, 90), thin=False)
+    assert len(whole) == 4 + 6
+    thinned = sft.examples(several, open_session, Codec(tokenizer), Limits(1000, 90))
+    assert [e.task_id for e in thinned] == [
+        *("workflow0", "workflow1", "workflow2", "workflow3", "abstention0", "abstention1")
+    ]
 
 
 def test_unlearnt_tokens_leave_no_gradient(data: list[sft.Example], fresh: Any) -> None:
