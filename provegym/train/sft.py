@@ -86,9 +86,8 @@ def examples(
 ) -> list[Example]:
     """Record the oracle on every task; episodes that do not fit the limits are left out.
 
-    Long ones are mostly workflows, so the limits alone would leave a set in which the assistant
-    mostly declines, and a policy learns that first. `thin` leaves out more, so that every kind
-    keeps the share that it has among the tasks.
+    Tasks without calls are short, so tight limits alone raise their share. `thin` leaves out more,
+    so that every kind keeps the share that it has among the tasks.
     """
     within = limits or Limits()
 
