@@ -2,60 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import pytest
 
 from provegym.servers.filesystem import SERVER
-from provegym.servers.filesystem.state import Disk
 from provegym.world.session import Session
-from provegym.world.world import World
-
-ROOMY = 40_000
-
-
-@lru_cache(maxsize=64)
-def world(seed: int) -> World:
-    return World(seed, [SERVER])
-
-
-def disk_of(session: Session) -> Disk:
-    state = session.state("filesystem")
-    assert isinstance(state, Disk)
-    return state
-
-
-@lru_cache(maxsize=1)
-def roomy_seed() -> int:
-    return next(
-        seed for seed in range(200) if ok(world(seed).open(), "show_quota")["free"] == ROOMY
-    )
-
-
-def ok(session: Session, name: str, /, **given: Any) -> Any:
-    result = session.call(name, given)
-    assert result.outcome == "ok", (name, given, result.builtins())
-    return result.builtins()
-
-
-def code(session: Session, name: str, /, **given: Any) -> str:
-    result = session.call(name, given)
-    assert result.outcome == "tool_error", (name, given, result.builtins())
-    return str(result.builtins()["error"]["code"])
-
-
-@pytest.fixture
-def lab() -> Session:
-    """A session at ~/lab, which holds a.txt, b.txt, sub/inner.txt and the directory empty."""
-    session = world(roomy_seed()).open()
-    ok(session, "make_directory", path="~/lab/sub", parents="create")
-    ok(session, "change_directory", path="~/lab")
-    ok(session, "create_file", path="a.txt", content="10 pears\n9 apples\n9 apples")
-    ok(session, "create_file", path="b.txt", content="10 pears\n8 plums")
-    ok(session, "create_file", path="sub/inner.txt", content="inside")
-    ok(session, "make_directory", path="empty")
-    return session
+from tests.servers.disk_calls import code, disk_of, ok, world
 
 
 def sound(session: Session) -> None:

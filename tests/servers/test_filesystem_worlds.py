@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -12,22 +11,10 @@ import pytest
 
 from provegym.seeding import rng
 from provegym.servers.filesystem import SERVER
-from provegym.servers.filesystem.state import Disk
 from provegym.world.sample import arguments
 from provegym.world.schema import lint
 from provegym.world.session import Session
-from provegym.world.world import World
-
-
-@lru_cache(maxsize=64)
-def world(seed: int) -> World:
-    return World(seed, [SERVER])
-
-
-def disk_of(session: Session) -> Disk:
-    state = session.state("filesystem")
-    assert isinstance(state, Disk)
-    return state
+from tests.servers.disk_calls import disk_of, world
 
 
 def ok(session: Session, name: str, /, **given: Any) -> Any:
