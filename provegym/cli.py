@@ -191,15 +191,15 @@ def certify(
     json: Json = False,
 ) -> None:
     """Prove anew, on live sessions, that each task is sound; exits with 1 if one is not."""
-    from provegym import servers as library
     from provegym.rollout.run import load_tasks
     from provegym.synth.certify import certify as examine
+    from provegym.worlds import world_of
 
     loaded = load_tasks(tasks)
     failed: dict[str, list[str]] = {}
     with terminal.progress("certify") as advance:
         for number, task in enumerate(loaded, start=1):
-            found = examine(task, library.world(task.seed, task.servers))
+            found = examine(task, world_of(task))
             checks = {**found.checks, "same_digest": found.digest == task.certificate.digest}
             if not all(checks.values()):
                 failed[task.id] = [name for name, passed in checks.items() if not passed]

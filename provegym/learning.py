@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from provegym import worlds
 from provegym.config import RunConfig
-from provegym.records import content_hash
+from provegym.records import content_hash, read_rows
 from provegym.rollout.loop import Limits as LoopLimits
 from provegym.rollout.reply import Policy
 from provegym.types import Task
@@ -101,9 +101,7 @@ def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> P
 
 def rewards(folder: Path) -> list[float]:
     """The normalized training reward of each GRPO step of the run in `folder`."""
-    from provegym.train import curves
-
-    rows = curves.read(folder / "grpo" / "curves.jsonl")
+    rows = read_rows(folder / "grpo" / "curves.jsonl")
     return [row["reward"] for row in rows if row["reward"] is not None]
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -74,6 +74,17 @@ def read(path: str | Path, type_: type[T]) -> Iterator[T]:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 yield _decode(decoder, line, str(path), number)
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a file of JSON objects; none where there is no file.
+
+    The half line of a process that was killed while writing is left out.
+    """
+    if not path.is_file():
+        return []
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def encode(record: object) -> bytes:

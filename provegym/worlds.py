@@ -8,11 +8,17 @@ from collections.abc import Iterable
 from provegym.servers import world
 from provegym.types import Task
 from provegym.world.session import Session
+from provegym.world.world import World
+
+
+def world_of(task: Task) -> World:
+    """The world that the task is about. Raises `UnknownName` for a server."""
+    return world(task.seed, task.servers)
 
 
 def open_session(task: Task) -> Session:
     """A private session of the task's world, at its start. Raises `UnknownName` for a server."""
-    return world(task.seed, task.servers).open()
+    return world_of(task).open()
 
 
 def content(tasks: Iterable[Task]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -87,20 +87,25 @@ def _solved(judged: Score) -> bool:
     return judged.coverage == 1 and judged.argument == 1 and judged.state == 1
 
 
+def judge(
+    known: Mapping[str, Task], traces: Path, origin: str = "the task file"
+) -> Iterator[tuple[Trace, Measure | None]]:
+    """Each trace of a file with its measure, None if masked.
+
+    `origin` names where the `known` tasks are from in the InputError for a trace of none of them.
+    """
+    for trace in read(traces, Trace):
+        if trace.task_id not in known:
+            raise InputError(f"{traces}: trace {trace.id!r} is of a task that {origin} lacks")
+        yield trace, measure(known[trace.task_id], trace)
+
+
 def measure_file(tasks: Path, traces: Path) -> tuple[list[Measure], int]:
     """All unmasked episodes of a trace file, and how many are masked."""
     known = {task.id: task for task in read(tasks, Task)}
-    measures: list[Measure] = []
-    masked = 0
-    for trace in read(traces, Trace):
-        if trace.task_id not in known:
-            raise InputError(f"{traces}: trace {trace.id!r} is of a task that {tasks} lacks")
-        found = measure(known[trace.task_id], trace)
-        if found is None:
-            masked += 1
-        else:
-            measures.append(found)
-    return measures, masked
+    found = [judged for _, judged in judge(known, traces, str(tasks))]
+    measures = [judged for judged in found if judged is not None]
+    return measures, len(found) - len(measures)
 
 
 def report(policy: str, measures: list[Measure], masked: int, seed: int = 0) -> Report:

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from provegym.errors import InputError
-from provegym.evals.heldout import Measure, difference, measure, report
+from provegym.evals.heldout import Measure, difference, judge, report
 from provegym.evals.stats import Estimate
-from provegym.records import read, read_manifest
+from provegym.records import read, read_manifest, read_rows
 from provegym.types import Task, Trace
 
 
@@ -70,7 +70,7 @@ def load(folder: Path) -> Run:
         settings=settings,
         train=_yield(folder / "train"),
         heldout=_yield(folder / "heldout"),
-        curves=_curves(folder / "grpo" / "curves.jsonl"),
+        curves=read_rows(folder / "grpo" / "curves.jsonl"),
         policies=policies,
         gain=difference(policies["before"].measures, policies["after"].measures, seed),
         tasks=tasks,
@@ -90,10 +90,7 @@ def _policy(name: str, path: Path, tasks: dict[str, Task], seed: int) -> Policy:
     measures: list[Measure] = []
     first: dict[str, Trace] = {}
     masked = 0
-    for trace in read(path, Trace):
-        if trace.task_id not in tasks:
-            raise InputError(f"{path}: trace {trace.id!r} is of no held-out task")
-        judged = measure(tasks[trace.task_id], trace)
+    for trace, judged in judge(tasks, path):
         if judged is None:
             masked += 1
             continue
@@ -111,13 +108,6 @@ def _yield(folder: Path) -> Yield:
         servers[task.servers[0]] += 1
     rejected = Counter(r.reason for r in read(folder / "rejections.jsonl", _Rejected))
     return Yield(dict(kinds), dict(rejected), dict(servers))
-
-
-def _curves(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    lines = path.read_text("utf-8").splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def _costs(folder: Path) -> dict[str, dict[str, float]]:

@@ -39,6 +39,7 @@ from provegym.synth.offline import Drafter, Rejected
 from provegym.synth.replay import Moment, dependencies, replay, start_of
 from provegym.types import Call, GroundCall, Task, Trace, Turn
 from provegym.world.world import World
+from provegym.worlds import world_of
 
 CHUNK = 64
 """Candidates between two writes; a second process replays each chunk."""
@@ -173,11 +174,6 @@ def digests(lines: list[bytes]) -> list[str]:
     """Digests of the replayed tasks; runs in the second process."""
     tasks = [msgspec.json.decode(line, type=Task) for line in lines]
     return [replay(start_of(world_of(task)), task.ground_truth).end.digest for task in tasks]
-
-
-def world_of(task: Task) -> World:
-    """The world that a task is about."""
-    return library.world(task.seed, task.servers)
 
 
 class Maker:

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from provegym.records import read_rows
 from provegym.train.episodes import Episode
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
@@ -52,7 +53,7 @@ class Curves:
 
     def resume(self, step: int) -> None:
         """Keep the rows up to `step`, the last one that a checkpoint holds."""
-        self.rows = [row for row in read(self.path) if row["step"] <= step]
+        self.rows = [row for row in read_rows(self.path) if row["step"] <= step]
         text = "".join(json.dumps(row) + "\n" for row in self.rows)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(self.path.name + ".new")
@@ -69,11 +70,3 @@ class Curves:
     def seconds(self) -> float:
         """Time spent in the steps so far, over all resumed runs."""
         return sum(float(row["seconds"]) for row in self.rows)
-
-
-def read(path: Path) -> list[Row]:
-    """The whole rows of a curves file; none where there is no file."""
-    if not path.is_file():
-        return []
-    lines = path.read_text("utf-8").splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from provegym.errors import InputError
-from provegym.records import config_hash
-from provegym.train import curves, models, smollm2
+from provegym.records import config_hash, read_rows
+from provegym.train import models, smollm2
 from provegym.types import Task
 
 SHIPPED = Path(__file__).parent / "adapters" / "smollm2-warm"
@@ -48,7 +48,7 @@ def ship(trained: Path, tasks: Sequence[Task], recipe: Any, target: Path = SHIPP
         for name in (models.ADAPTER, models.CARD):
             shutil.copy(trained / name, work / name)
         _halve(trained / WEIGHTS, work / WEIGHTS)
-        losses = [row["loss"] for row in curves.read(trained.parent / "curves.jsonl")]
+        losses = [row["loss"] for row in read_rows(trained.parent / "curves.jsonl")]
         facts = _facts(tasks, recipe, losses)
         (work / "card.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
         (work / "README.md").write_text(_card(facts))
@@ -77,7 +77,7 @@ def _facts(tasks: Sequence[Task], recipe: Any, losses: Sequence[float]) -> dict[
         "base": smollm2.NAME,
         "package": smollm2.PACKAGE,
         "sha256": smollm2.SHA256,
-        "recipe": msgspec.to_builtins(recipe, enc_hook=_plain),
+        "recipe": msgspec.to_builtins(recipe),
         "tasks": len(tasks),
         "task_hash": config_hash([task.id for task in tasks]),
         "servers": sorted({server for task in tasks for server in task.servers}),
@@ -86,13 +86,6 @@ def _facts(tasks: Sequence[Task], recipe: Any, losses: Sequence[float]) -> dict[
         "first_loss": losses[0] if losses else None,
         "last_loss": sum(tail) / len(tail) if tail else None,
     }
-
-
-def _plain(value: Any) -> Any:
-    """Settings that are pydantic models, as msgspec's hook for unknown types."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    raise NotImplementedError(f"{type(value)} is no settings record")
 
 
 def _card(facts: dict[str, Any]) -> str:

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from provegym import servers
 from provegym.rewards import score
 from provegym.synth.certify import certify, task_tools
-from provegym.synth.pipeline import Candidate, world_of
+from provegym.synth.pipeline import Candidate
 from provegym.synth.replay import Moment, Played, replay, start_of
 from provegym.types import GroundCall, Task
+from provegym.worlds import world_of
 
 WITH_CALLS = {
     *("replays_ok", "same_results", "same_changes", "not_done_at_start", "scores_maximum"),

@@ -13,10 +13,11 @@ from provegym import servers
 from provegym.config import Synth
 from provegym.seeding import rng
 from provegym.synth.draft import draw
-from provegym.synth.pipeline import Candidate, world_of
+from provegym.synth.pipeline import Candidate
 from provegym.synth.plan import Planner, alternatives
 from provegym.types import Call, Task
 from provegym.world.session import Session
+from provegym.worlds import world_of
 
 TURNS = 3
 

@@ -20,8 +20,9 @@ from provegym.records import read
 from provegym.synth import pipeline
 from provegym.synth.filters import JACCARD, Duplicates, fingerprint
 from provegym.synth.machine import TRANSITIONS
-from provegym.synth.pipeline import Candidate, Maker, Plan, Rejection, synthesize, world_of
+from provegym.synth.pipeline import Candidate, Maker, Plan, Rejection, synthesize
 from provegym.types import GroundCall, Task, Trace, Turn
+from provegym.worlds import world_of
 
 NAMES = ("banking", "calendar", "filesystem", "shopping")
 PLAN = Plan(seed=7, servers=NAMES, others=NAMES)

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from provegym.errors import InfrastructureError, InputError
+from provegym.records import read_rows
 from provegym.rollout.run import SessionOpener
 from provegym.train import curves, models, sft, smollm2, tiny
 from provegym.train.policy import Limits
@@ -45,7 +46,7 @@ def same(one: Path, other: Path) -> bool:
 
 def rows(path: Path) -> list[dict[str, Any]]:
     """Curves without the one column that depends on the machine."""
-    return [{k: v for k, v in row.items() if k != "seconds"} for row in curves.read(path)]
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in read_rows(path)]
 
 
 @pytest.fixture(scope="session")
