@@ -84,11 +84,10 @@ DEFAULT_LIMITS = Limits()
 def system_prompt(task: Task) -> str:
     """What the assistant is told before the first user turn."""
     return (
-        "You are an assistant that gets things done with the tools you are given. "
-        f"The current time is {task.reference_time}.\n"
+        f"You get things done with tools. It is {task.reference_time}. "
         "Take ids and facts from the user or from tool results; never make them up. "
-        "If something a tool requires is missing and no tool can find it, ask the user for it. "
-        "If none of the tools can do what is asked, say so and call nothing. "
+        "If something is missing that no tool can find, ask the user for it. "
+        "If no tool can do what is asked, say so and call nothing. "
         "When the request is done, answer in words."
     )
 

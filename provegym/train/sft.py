@@ -61,11 +61,14 @@ class Recorder:
 
     def __init__(self, teacher: Policy, codec: Codec) -> None:
         self.transcript = Transcript(codec)
+        self.cut = False
+        """Whether the teacher was shown a result that the policy sees in part only."""
         self._teacher = teacher
 
     async def __call__(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
         """The teacher's reply."""
         self.transcript.read(messages, tools)
+        self.cut = any(map(self.transcript.codec.cuts, messages))
         reply = await self._teacher(messages, tools)
         self.transcript.write(self.transcript.codec.reply(_message(reply)))
         return reply
@@ -86,6 +89,7 @@ def examples(
 ) -> list[Example]:
     """Record the oracle on every task; episodes that do not fit the limits are left out.
 
+    So are those with a result that is cut: they would teach to write ids that were never read.
     Tasks without calls are short, so tight limits alone raise their share. `thin` leaves out more,
     so that every kind keeps the share that it has among the tasks.
     """
@@ -95,7 +99,7 @@ def examples(
         recorder = Recorder(oracle(task, 0), codec)
         trace = await play(Job(task, 0, "oracle", 0), open_session, lambda *_: recorder)
         script = recorder.transcript
-        if trace.stop_reason != "done" or not _fits(script, within):
+        if trace.stop_reason != "done" or recorder.cut or not _fits(script, within):
             return None
         return Example(task.id, script.ids, script.mask)
 

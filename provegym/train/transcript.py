@@ -57,6 +57,10 @@ class Codec:
         body = list(ids[:-1] if ids and ids[-1] == self.end else ids)
         return str(self._backend.decode(body, skip_special_tokens=False))
 
+    def cuts(self, message: Message) -> bool:
+        """Whether a tool's result is too long to be shown whole."""
+        return message["role"] == "tool" and self._short(message) is not message
+
     def _cut(self, messages: Sequence[Message]) -> list[Message]:
         return [self._short(m) if m["role"] == "tool" else m for m in messages]
 
