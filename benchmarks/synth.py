@@ -14,7 +14,9 @@ from provegym import servers
 from provegym.config import Synth
 from provegym.graph.edges import build
 from provegym.synth.filters import Duplicates
-from provegym.synth.pipeline import Candidate, Maker, Plan, digests
+from provegym.synth.pipeline import Candidate, Maker, Plan
+from provegym.synth.twin import digest
+from provegym.types import Task
 from provegym.world.world import content_hash, templates
 
 TARGET = 200
@@ -39,7 +41,8 @@ def measure(candidates: int = CANDIDATES) -> dict[str, float]:
     lines = [msgspec.json.encode(candidate.task) for candidate in kept]
     forget_worlds()
     start = process_time()
-    assert digests(lines) == [candidate.task.certificate.digest for candidate in kept]
+    again = [digest(msgspec.json.decode(line, type=Task)) for line in lines]
+    assert again == [candidate.task.certificate.digest for candidate in kept]
     replayed = process_time() - start
     return {
         "certified tasks": len(kept) / (made + replayed),

@@ -425,3 +425,15 @@ def report(
     from provegym.report import page
 
     terminal.line(f"report: {page.write(folder)}")
+
+
+@app.command(epilog=example("provegym bench"))
+def bench(json: Json = False) -> None:
+    """Measure speed and memory beside the naive ways; a few minutes on a quiet core."""
+    from provegym import bench as benchmarks
+
+    rows = benchmarks.run()
+    if json:
+        terminal.as_json([row._asdict() for row in rows])
+    else:
+        terminal.table(benchmarks.Row._fields, rows)

@@ -60,6 +60,13 @@ class Manifest(Struct, frozen=True):
     schema: int = SCHEMA
 
 
+def beside(path: Path, name: str) -> Path:
+    """The file `name` that belongs to a stage's main file: its stem is part of the name, but for
+    `tasks`, so that two task files in one folder keep theirs apart.
+    """
+    return path.with_name(f"{'' if path.stem == 'tasks' else path.stem + '.'}{name}.jsonl")
+
+
 _IDENTITY = ("schema", "kind", "config", "seed", "world", "parent")
 
 

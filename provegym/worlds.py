@@ -23,6 +23,10 @@ def open_session(task: Task) -> Session:
 
 def content(tasks: Iterable[Task]) -> str:
     """SHA-256, in hex, over the content of every world that the tasks are played on."""
-    places = {(task.seed, task.servers) for task in tasks}
+    return digest_of({(task.seed, task.servers) for task in tasks})
+
+
+def digest_of(places: Iterable[tuple[int, tuple[str, ...]]]) -> str:
+    """SHA-256, in hex, over the content of worlds that are given as seed and servers."""
     digests = sorted(world(seed, servers).digest for seed, servers in places)
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from provegym.records import read
+from provegym.records import beside, read
 from provegym.types import Call, Task, Trace
 
 Counts = dict[str, int]
@@ -40,13 +40,13 @@ class Stats(Struct, frozen=True):
 
 
 def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> Stats:
-    """Count the tasks at `path`, and the conversations in conversations.jsonl beside it if any.
+    """Count the tasks at `path`, and the teacher's conversations beside it if any.
 
     `library` has the tools of each server; without it, tools that some task shows stand for them.
     Raises InputError for a file that is missing or broken.
     """
     tasks = list(read(path, Task))
-    talks = path.with_name("conversations.jsonl")
+    talks = beside(path, "conversations")
     conversations = list(read(talks, Trace)) if talks.exists() else []
     failures = _failures(tasks, conversations)
     active = [t for t in tasks if t.kind != "abstention"]

@@ -6,10 +6,9 @@ run that was killed and started again writes the same files as one that was not.
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from provegym.config import Synth
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
 from provegym.graph.paths import Paths
-from provegym.records import Manifest, Store, config_hash, read
+from provegym.records import Manifest, Store, beside, config_hash, read
 from provegym.seeding import derive, rng
 from provegym.synth.certify import certify
 from provegym.synth.draft import Draft, OfflineTeacher
@@ -37,9 +36,10 @@ from provegym.synth.filters import (
 from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Drafter, Rejected
 from provegym.synth.replay import Moment, dependencies, replay, start_of
+from provegym.synth.twin import Twin
 from provegym.types import Call, GroundCall, Task, Trace, Turn
 from provegym.world.world import World
-from provegym.worlds import world_of
+from provegym.worlds import digest_of
 
 CHUNK = 64
 """Candidates between two writes; a second process replays each chunk."""
@@ -64,6 +64,10 @@ class Plan(Struct, frozen=True):
     """Servers that distractors and irrelevant wishes come from (the `servers` included)."""
     first_world: int = 0
     """World seeds are derived from `seed` and numbers from this one on."""
+
+    def world_seed(self, number: int) -> int:
+        """The seed of world `number`."""
+        return derive(self.seed, "world", number) % 1_000_000_007
 
 
 class Summary(Struct, frozen=True):
@@ -94,17 +98,18 @@ def synthesize(
 ) -> Summary:
     """Write `settings.limit` certified tasks to `out`, conversations and rejections beside it.
 
-    Raises InputError if the servers yield too few tasks, and ManifestMismatch where `out` was
-    made by other settings.
+    The manifests carry the content of each server's first world. Raises InputError if the servers
+    yield too few tasks, and ManifestMismatch where `out` was made by other settings or worlds.
     """
+    world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
     config = config_hash({"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()})
     with ExitStack() as stack:
         files = [
-            stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed)))
+            stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed, world)))
             for path, kind, name in (
                 (out, Task, "tasks"),
-                (out.with_name("conversations.jsonl"), Trace, "conversations"),
-                (out.with_name("rejections.jsonl"), Rejection, "rejections"),
+                (beside(out, "conversations"), Trace, "conversations"),
+                (beside(out, "rejections"), Rejection, "rejections"),
             )
         ]
         if not files[0].complete:
@@ -140,12 +145,11 @@ def _fill(files: list[Any], maker: Maker, limit: int, progress: Callable[[int, i
 def _verified(maker: Maker, done: set[str], limit: int) -> Iterator[Outcome]:
     """Outcomes in order, each task's digest compared with that of a second process."""
     numbers = (i for i in range(limit * MOST_CANDIDATES) if maker.id(i) not in done)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
+    with Twin() as twin, ThreadPoolExecutor(1) as pool:
         waiting: tuple[list[Outcome], Future[list[str]]] | None = None
         while chunk := [maker.make(i) for i in islice(numbers, CHUNK)]:
-            lines = [msgspec.json.encode(c.task) for c in chunk if isinstance(c, Candidate)]
-            future = pool.submit(digests, lines)
+            tasks = [c.task for c in chunk if isinstance(c, Candidate)]
+            future = pool.submit(twin.digests, tasks)
             if waiting:
                 yield from _compared(*waiting)
             waiting = chunk, future
@@ -170,12 +174,6 @@ def _agreed(candidate: Candidate, digest: str) -> Outcome:
     return replace(candidate, task=task)
 
 
-def digests(lines: list[bytes]) -> list[str]:
-    """Digests of the replayed tasks; runs in the second process."""
-    tasks = [msgspec.json.decode(line, type=Task) for line in lines]
-    return [replay(start_of(world_of(task)), task.ground_truth).end.digest for task in tasks]
-
-
 class Maker:
     """Makes candidate number i: draft, conversation, ground truth, filters, certificate."""
 
@@ -197,7 +195,7 @@ class Maker:
     def _make(self, i: int) -> Candidate:
         server = self.plan.servers[i % len(self.plan.servers)]
         number = self.plan.first_world + i // len(self.plan.servers) % self.settings.world_seeds
-        seed = derive(self.plan.seed, "world", number) % 1_000_000_007
+        seed = self.plan.world_seed(number)
         rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
         others = [library.load(n) for n in self.plan.others if n != server]
         paths = self._paths[server]
@@ -312,7 +310,7 @@ def _messages(name: str, arguments: Any, result: Any, number: int) -> list[dict[
 
 def summarize(out: Path) -> Summary:
     """Counts of a finished or unfinished synthesis run."""
-    rejected = Counter(r.reason for r in read(out.with_name("rejections.jsonl"), Rejection))
+    rejected = Counter(r.reason for r in read(beside(out, "rejections"), Rejection))
     kinds: Counter[str] = Counter(t.kind for t in read(out, Task))
     tasks = sum(kinds.values())
     return Summary(tasks, tasks + sum(rejected.values()), dict(rejected), dict(kinds))

@@ -370,6 +370,11 @@ REFUSALS: list[tuple[str, str, dict[str, Any]]] = [
     ("time_conflict", "reschedule_event", {"event_id": "evt_budget", "start": at(6, 9)}),
     ("attendee_busy", "reschedule_event", {"event_id": "evt_budget", "start": at(5, 9)}),
     (
+        "invalid_recurrence",  # a weekly series of eight days each
+        "reschedule_event",
+        {"event_id": "evt_series", "start": at(1, 16), "end": at(9, 16)},
+    ),
+    (
         "booking_too_long",
         "reschedule_event",
         {"event_id": "evt_budget", "start": at(3, 9), "end": at(3, 11)},

@@ -200,7 +200,7 @@ def update_event(
     ),
     refuses=(
         *("not_found", "cancelled_event", "not_organizer", "past_event", "time_in_past"),
-        *("no_change", "not_in_pattern", "room_taken", "booking_too_long"),
+        *("no_change", "not_in_pattern", "invalid_recurrence", "room_taken", "booking_too_long"),
         *("time_conflict", "attendee_busy"),
     ),
     sample=samples.reschedule_event,
