@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,25 +184,50 @@ def test_the_ends_of_a_curve_are_a_fifth_each() -> None:
 
 
 @pytest.mark.slow
-def test_a_run_killed_ten_times_ends_with_the_same_bytes(
-    finished: tuple[RunConfig, RunSummary], tmp_path: Path
-) -> None:
-    settings = small(tmp_path)
+def test_a_run_killed_ten_times_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    smoke = ROOT / "configs" / "smoke.toml"
+    begun = time.monotonic()
+    assert start(smoke, tmp_path / "whole").wait() == 0
+    kill_ten_times(smoke, tmp_path / "killed", time.monotonic() - begun)
+    assert outputs(tmp_path / "killed") == outputs(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_a_killed_run_of_smollm2_has_the_same_tasks_and_every_row_once(tmp_path: Path) -> None:
+    brief = ("synth.limit=8", "grpo.steps=3", "grpo.max_seconds=0", "eval.tasks=4")
+    demo, killed, whole = ROOT / "configs" / "demo.toml", tmp_path / "killed", tmp_path / "whole"
+    begun = time.monotonic()
+    assert start(demo, whole, *brief).wait() == 0
+    kill_ten_times(demo, killed, time.monotonic() - begun, *brief)
+    for name in ("train", "heldout"):
+        tasks = (folder / name / "tasks.jsonl" for folder in (killed, whole))
+        assert len({path.read_bytes() for path in tasks}) == 1
+    asked = [task.id for task in records.read(killed / "heldout" / "tasks.jsonl", Task)]
+    for name in ("before", "after"):
+        rows = records.read(killed / "eval" / f"{name}.scores.jsonl", Score)
+        assert [row.task_id for row in rows] == asked
+    steps = [row["step"] for row in records.read_rows(killed / "grpo" / "curves.jsonl")]
+    assert steps == [1, 2, 3]
+
+
+def kill_ten_times(settings: Path, folder: Path, seconds: float, *overrides: str) -> None:
+    """Kill a run at random moments of the time that it takes whole, then let it end."""
     chance = random.Random(11)
     for _ in range(10):
-        process = start(tmp_path)
+        process = start(settings, folder, *overrides)
         try:
-            process.wait(timeout=chance.uniform(2, 30))
+            process.wait(timeout=chance.uniform(1, seconds))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    assert start(tmp_path).wait() == 0
-    assert outputs(settings.run.folder) == outputs(finished[0].run.folder)
+    assert start(settings, folder, *overrides).wait() == 0
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
+def start(settings: Path, folder: Path, *overrides: str) -> subprocess.Popen[bytes]:
     """The command in a group of its own, for synthesis has a second process."""
-    command = ["run", str(folder / "small.toml"), "--set", f"run.out={folder / 'out'}"]
+    command = ["run", str(settings)]
+    for override in (f"run.out={folder}", *overrides):
+        command += ["--set", override]
     script = f"from provegym import cli; raise SystemExit(cli.call({command!r}))"
     return subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL
