@@ -69,3 +69,15 @@ def check_contract(
         tables.show_contract(reports)
     if not all(report.passed for report in reports):
         raise typer.Exit(1)
+
+
+@app.command("play", epilog=example("provegym servers play banking --seed 7"))
+def play(
+    names: Annotated[list[str], typer.Argument(help="One server, or several over one cast.")],
+    seed: Seed = 0,
+) -> None:
+    """Call tools by hand on a live session: see what changes, undo, fork. Reads standard input."""
+    from provegym import servers
+    from provegym.play import Prompt
+
+    Prompt(servers.world(seed, tuple(names))).cmdloop()

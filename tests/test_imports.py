@@ -20,7 +20,8 @@ CORE = {"types", "errors", "seeding", "records"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
     *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
-    *("learning", "runs", "tables", "options", "terminal", "bench", "cli_servers", "cli_dataset"),
+    *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
+    *("cli_servers", "cli_dataset"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -53,6 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "terminal": set(),
     "options": set(),
     "tables": ANY,
+    "play": {"errors", "world"},
     "bench": {"errors"},  # what it runs lies in benchmarks/
     "cli_servers": ANY,
     "cli_dataset": ANY,
