@@ -129,16 +129,19 @@ def require_route(atlas: Atlas, start: Place, end: Place, options: Options) -> R
         return route
     usual = find_route(atlas.roads.template, start, end, options, NOTHING_CLOSED)
     if usual is not None:
-        _refuse_closed(atlas, usual, options.mode)
+        _refuse_closed(atlas, start, usual, options)
     kept_off = f" that avoids {options.avoid}" if options.avoid else ""
     text = f"there is no {options.mode} route{kept_off} from {start.name} to {end.name}"
     refuse("no_route", f"{text}; try another mode", mode=options.mode)
 
 
-def _refuse_closed(atlas: Atlas, usual: Route, mode: Mode) -> None:
-    road = next(r for i in usual.roads if (r := atlas.roads[i]).status == "closed")
+def _refuse_closed(atlas: Atlas, start: Place, usual: Route, options: Options) -> None:
+    """Name the closed road behind the last junction of the usual way that can be reached."""
+    tree = _tree(atlas.roads.template, closed_roads(atlas), options, start.junction_id)
+    last = max(i for i, junction in enumerate(usual.junctions) if junction in tree.costs)
+    road = atlas.roads[usual.roads[last]]
     where = f"{road.name} between {road.between}"
-    text = f"every {mode} route is blocked: {where} is closed ({road.reason})"
+    text = f"every {options.mode} route is blocked: {where} is closed ({road.reason})"
     refuse("closed_road", f"{text}; try another mode", road=where, reason=road.reason)
 
 
