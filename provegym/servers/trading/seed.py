@@ -42,7 +42,7 @@ from provegym.world.server import Seeds
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
-BAR_DAYS = 12
+BAR_DAYS = 10
 _SATURDAY = 5
 
 STOCKS: tuple[tuple[str, Sector], ...] = (
@@ -87,6 +87,12 @@ CUSTODIAL = ("College Fund", "Kids Future", "Education")
 RESTRICTED = ("Old Employer", "Inherited", "Legacy")
 
 
+def _trading_days(start: datetime) -> list[str]:
+    """The weekdays before the start, the latest first."""
+    back = (start - timedelta(days=n) for n in range(1, 2 * BAR_DAYS))
+    return [day.date().isoformat() for day in back if day.weekday() < _SATURDAY][:BAR_DAYS]
+
+
 class Book:
     """Collects rows while the world is made; cash and positions follow from the fills."""
 
@@ -102,6 +108,10 @@ class Book:
         self.fills: list[Fill] = []
         self.held: dict[tuple[str, str], tuple[int, int]] = {}
         self.alerts: list[Alert] = []
+        midnight = cast.start.replace(hour=0)
+        steps = [midnight + step * HALF_HOUR for step in range(FIRST_STEP, LAST_STEP + 1)]
+        self.trading = {x: [is_open(x, moment) for moment in steps] for x in VENUES}
+        self.days = _trading_days(cast.start)
 
     def id(self, prefix: str) -> str:
         """A fresh id."""
@@ -264,7 +274,7 @@ def _symbol(name: str, used: set[str]) -> str:
     letters = [c for c in name.upper() if "A" <= c <= "Z"]
     tails = [*letters[3:], *"ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
     start = "".join(letters[:3])
-    symbol = start + next(tail for tail in tails if start + tail not in used)
+    symbol: str = start + next(tail for tail in tails if start + tail not in used)
     used.add(symbol)
     return symbol
 
@@ -273,28 +283,24 @@ def _prices(book: Book, instrument: Instrument) -> None:
     """Daily bars backwards from the close before the start, then the first day's path."""
     rnd = book.rnd
     close = before = rnd.randrange(8_00, 260_00)
-    day = book.start
-    for _ in range(BAR_DAYS):
-        day -= timedelta(days=3 if day.weekday() == 0 else 1)
-        opened = round(close * rnd.uniform(0.985, 1.015))
-        high = round(max(opened, close) * rnd.uniform(1.0, 1.012))
-        low = round(min(opened, close) * rnd.uniform(0.988, 1.0))
-        volume = rnd.randrange(20, 4000) * 1000
-        date = day.date().isoformat()
+    for date in book.days:
+        opened = round(close * (0.985 + 0.03 * rnd.random()))
+        high = round(max(opened, close) * (1 + 0.012 * rnd.random()))
+        low = round(min(opened, close) * (1 - 0.012 * rnd.random()))
+        volume = int(20 + 4000 * rnd.random()) * 1000
         bar = DailyBar(book.id("bar"), instrument.id, date, opened, high, low, close, volume)
         book.bars.append(bar)
-        close = round(opened * rnd.uniform(0.992, 1.008))
-    half = max(1, round(before * rnd.uniform(0.0001, 0.0008)))
-    mids = _path(book, instrument.exchange, before)
+        close = round(opened * (0.992 + 0.016 * rnd.random()))
+    half = max(1, round(before * (0.0001 + 0.0007 * rnd.random())))
+    mids = _path(rnd, book.trading[instrument.exchange], before)
     book.quotes[instrument.id] = Quote(book.id("quo"), instrument.id, before, half, mids)
 
 
-def _path(book: Book, exchange: Exchange, close: int) -> tuple[int, ...]:
-    """A random walk that moves only while the exchange is open."""
-    rnd, price, mids = book.rnd, float(close), list[int]()
-    midnight = book.start.replace(hour=0)
-    for step in range(FIRST_STEP, LAST_STEP + 1):
-        if is_open(exchange, midnight + step * HALF_HOUR):
+def _path(rnd: Random, trading: list[bool], close: int) -> tuple[int, ...]:
+    """A random walk over half hours that moves only while the exchange is open."""
+    price, mids = float(close), list[int]()
+    for moves in trading:
+        if moves:
             price *= 1 + rnd.gauss(0, 0.006)
         mids.append(round(price))
     return tuple(mids)
@@ -367,7 +373,7 @@ def _working(book: Book, pairs: list[Pair]) -> None:
     """Orders that rest: purchases below and above the market, sales of a part of what is held."""
     rnd = book.rnd
     halted = [x for x in book.instruments if x.status == "halted"]
-    buyers = [book.portfolios[i] for i in (0, 0, 1, 2, 3, 4, 5)]
+    buyers = [book.portfolios[i] for i in (0, 0, 1, 2, 3, 5, 4)]
     wanted = [*rnd.sample(book.instruments, 6), halted[0]]
     for i, (portfolio, instrument) in enumerate(zip(buyers, wanted, strict=True)):
         kind: OrderType = "stop" if i == 3 else "limit"
