@@ -117,7 +117,7 @@ class Task(Struct, frozen=True):
     @property
     def ground_truth(self) -> tuple[tuple[int, GroundCall], ...]:
         """All ground-truth calls in order, each with the 0-based turn it belongs to."""
-        return tuple((i, call) for i, turn in enumerate(self.turns) for call in turn.calls)
+        return tuple([(i, call) for i, turn in enumerate(self.turns) for call in turn.calls])
 
 
 class Call(Struct, frozen=True):

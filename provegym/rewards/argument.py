@@ -19,21 +19,17 @@ def argument(
         at = mu.get(ground.id)
         if at is not None:
             wanted = expected(ground, calls, mu) if ground.refs else ground.arguments
-            shares += equal_share(wanted, calls[at].arguments)
+            made = calls[at].arguments
+            shares += count_equal(wanted, made) / len(wanted) if wanted else 1.0
     return shares / over if shares else 0.0
-
-
-def equal_share(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> float:
-    """The share of the wanted arguments that `made` holds with an equal value; 1 of none."""
-    return count_equal(wanted, made) / len(wanted) if wanted else 1.0
 
 
 def count_equal(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> int:
     """How many of the wanted arguments `made` holds with an equal value."""
     count = 0
     for key, value in wanted.items():
-        other = made[key]
-        if type(value) is type(other) and type(value) in SCALARS and value == other:
+        other, kind = made[key], type(value)
+        if kind is type(other) and kind in SCALARS and value == other:
             count += 1  # the usual case, without the cost of a call
         elif equal(value, other):
             count += 1
@@ -46,13 +42,11 @@ def expected(ground: GroundCall, calls: Sequence[Call], mu: Mapping[str, int]) -
     They are the recorded ones, with each referenced place replaced in a copy by the value found
     in the policy's own run: ids made during an episode may differ from the teacher's.
     """
-    values = ground.arguments
+    values = ground.arguments.copy()
     for pointer, ref in ground.refs.items():
         path, found = tokens(pointer), referred(ground, ref, calls, mu)
-        if path and path[0] in values and found is not MISSING:
-            inner = path[1:]
-            new = replace(values[path[0]], inner, found) if inner else found
-            values = {**values, path[0]: new}
+        if found is not MISSING and path and path[0] in values:
+            values[path[0]] = replace(values[path[0]], path[1:], found)
     return values
 
 

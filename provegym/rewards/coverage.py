@@ -12,15 +12,14 @@ def coverage(truth: Sequence[GroundCall], mu: Mapping[str, int]) -> float:
 
     `mu` gives the position of each matched call by its id; see `provegym.rewards.matching`.
     """
-    return sum([in_order(ground, mu) for ground in truth]) / len(truth)
-
-
-def in_order(ground: GroundCall, mu: Mapping[str, int]) -> bool:
-    """Whether `ground` is matched, and each call it comes after is matched at an earlier place."""
-    at = mu.get(ground.id)
-    if at is None:
-        return False
-    for other in ground.after:  # noqa: SIM110 - a generator takes twice the time
-        if mu.get(other, at) >= at:
-            return False
-    return True
+    covered = 0
+    for ground in truth:
+        at = mu.get(ground.id)
+        if at is None:
+            continue
+        for other in ground.after:
+            if mu.get(other, at) >= at:
+                break
+        else:
+            covered += 1
+    return covered / len(truth)

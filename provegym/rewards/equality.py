@@ -40,11 +40,7 @@ def equal(a: object, b: object) -> bool:
 
 def _equal_scalars(a: object, b: object) -> bool:
     if isinstance(a, str):
-        return isinstance(b, str) and (a == b or _plain(a) == _plain(b))
+        return isinstance(b, str) and normalize("NFC", a).strip() == normalize("NFC", b).strip()
     if a is None or isinstance(a, bool) or isinstance(b, bool):
         return a is b
     return isinstance(a, (int, float)) and isinstance(b, (int, float)) and a == b
-
-
-def _plain(text: str) -> str:
-    return (text if text.isascii() else normalize("NFC", text)).strip()

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import lcm
+from typing import Final
 
 from provegym.rewards.argument import count_equal
 from provegym.rewards.assignment import heaviest
 from provegym.types import Call, GroundCall
 
-UNMATCHABLE = frozenset({"malformed", "unknown_tool"})
-"""Outcomes of calls that stand for nothing."""
+MATCHABLE: Final = frozenset({"ok", "tool_error", "invalid_arguments"})
+"""Outcomes of calls that may stand for something."""
+_OK: Final = frozenset({"ok"})
 
 Row = tuple[GroundCall, list[int]]
 """A ground-truth call and the positions, in order, where it may match."""
@@ -33,12 +35,17 @@ def match(
 
     `truth` pairs each ground-truth call with its turn. With `ok_only` a match must have executed;
     with `from_turn` it must have been made in the ground-truth call's turn or later.
+
+    Each row's own best position is optimal where no two rows want the same one, which is the
+    usual case: no assignment can give any row more equal values, or as many earlier.
     """
+    fit = _OK if ok_only else MATCHABLE
     made: dict[str, list[int]] = {}
     for position, call in enumerate(calls):
-        if is_matchable(call) and (call.outcome == "ok" or not ok_only):
+        if call.outcome in fit and type(call.arguments) is dict:
             made.setdefault(call.name, []).append(position)
     rows: list[Row] = []
+    mu: dict[str, int] = {}
     for turn, ground in truth:
         keys, earliest = ground.arguments.keys(), turn if from_turn else 0
         open_to = []
@@ -48,29 +55,13 @@ def match(
                 open_to.append(position)
         if open_to:
             rows.append((ground, open_to))
-    return _assign(rows, calls)
+            mu[ground.id] = open_to[0] if len(open_to) == 1 else _best(ground, open_to, calls)
+    return mu if len(set(mu.values())) == len(mu) else _contested(rows, calls)
 
 
 def is_matchable(call: Call) -> bool:
     """Whether `call` may stand for anything: its tool was offered and it holds an object."""
-    return call.outcome not in UNMATCHABLE and type(call.arguments) is dict
-
-
-def _assign(rows: Sequence[Row], calls: Sequence[Call]) -> dict[str, int]:
-    """Each row's own best position where no two rows want the same one, which is the usual case.
-
-    That is optimal: no assignment can give any row more equal values, or as many earlier.
-    """
-    mu = {
-        ground.id: open_to[0] if len(open_to) == 1 else _best(ground, open_to, calls)
-        for ground, open_to in rows
-    }
-    if len(set(mu.values())) == len(rows):
-        return mu
-    tools: dict[str, list[Row]] = {}
-    for row in rows:
-        tools.setdefault(row[0].name, []).append(row)
-    return {id_: p for tool in tools.values() for id_, p in _assign_contested(tool, calls).items()}
+    return call.outcome in MATCHABLE and type(call.arguments) is dict
 
 
 def _best(ground: GroundCall, open_to: Sequence[int], calls: Sequence[Call]) -> int:
@@ -86,7 +77,15 @@ def _best(ground: GroundCall, open_to: Sequence[int], calls: Sequence[Call]) -> 
     return best
 
 
-def _assign_contested(rows: Sequence[Row], calls: Sequence[Call]) -> dict[str, int]:
+def _contested(rows: Sequence[Row], calls: Sequence[Call]) -> dict[str, int]:
+    """The best positions where rows want the same one, tool by tool."""
+    tools: dict[str, list[Row]] = {}
+    for row in rows:
+        tools.setdefault(row[0].name, []).append(row)
+    return {id_: p for tool in tools.values() for id_, p in _heaviest(tool, calls).items()}
+
+
+def _heaviest(rows: Sequence[Row], calls: Sequence[Call]) -> dict[str, int]:
     """The best positions of the rows of one tool.
 
     The three aims are folded into one exact integer weight, most significant first. A row needs

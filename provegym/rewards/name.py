@@ -15,4 +15,8 @@ def name(truth: Sequence[GroundCall], calls: Sequence[Call], over: int) -> float
     if not calls:
         return 0.0
     needed = {ground.name for ground in truth}
-    return sum([c.name in needed and c.outcome != "unknown_tool" for c in calls]) / over
+    named = 0
+    for call in calls:
+        if call.name in needed and call.outcome != "unknown_tool":
+            named += 1
+    return named / over

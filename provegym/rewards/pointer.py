@@ -10,6 +10,13 @@ from provegym.rewards.equality import MISSING
 
 
 @lru_cache(maxsize=4096)
+def steps(pointer: str) -> tuple[tuple[str, int], ...] | None:
+    """Each reference token as a key and as an index (-1 where it is none); None as `tokens`."""
+    path = tokens(pointer)
+    return None if path is None else tuple([(token, _index(token)) for token in path])
+
+
+@lru_cache(maxsize=4096)
 def tokens(pointer: str) -> tuple[str, ...] | None:
     """The unescaped reference tokens of `pointer`; None where it is no JSON Pointer."""
     if not pointer:
@@ -21,14 +28,16 @@ def tokens(pointer: str) -> tuple[str, ...] | None:
 
 def resolve(document: object, pointer: str) -> object:
     """The value at `pointer`, or `MISSING` where there is none (or no such pointer)."""
-    path = tokens(pointer)
+    path = steps(pointer)
     if path is None:
         return MISSING
-    for token in path:
-        if type(document) is dict:  # the usual case, without the cost of a call
+    for token, index in path:
+        if isinstance(document, dict):
             document = document.get(token, MISSING)
+        elif isinstance(document, (list, tuple)) and 0 <= index < len(document):
+            document = document[index]
         else:
-            document = _step(document, token)
+            return MISSING
     return document
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from provegym.errors import InputError
 from provegym.rewards.argument import argument
@@ -16,12 +17,9 @@ from provegym.rewards.state import state
 from provegym.rewards.validity import validity
 from provegym.types import GroundCall, Score, Task, Trace
 
-Number = float | None
-Components = tuple[Number, Number, Number, Number, Number, Number]
-"""Validity, coverage, efficiency, name, argument and state."""
-
-_MASKED: Components = (None, None, None, None, None, None)
-_NOTHING: Components = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_MASKED: Final = (None,) * 9
+_NOTHING: Final = (0.0,) * 6
+"""Validity, coverage, efficiency, name, argument and state where no call is needed."""
 
 
 def score(task: Task, trace: Trace, preset: Preset | str = "paper") -> Score:
@@ -33,20 +31,22 @@ def score(task: Task, trace: Trace, preset: Preset | str = "paper") -> Score:
     """
     chosen = preset if isinstance(preset, Preset) else PRESETS.get(preset) or preset_of(preset)
     if is_masked(trace):
-        return _filled(task, trace, chosen, _MASKED, None, None)
+        return Score(trace.id, task.id, chosen.name, *_MASKED, masked=True)
     truth = task.ground_truth
     if len({ground.id for _, ground in truth}) < len(truth):
         raise InputError(f"task {task.id} uses one ground-truth call id twice; make them distinct")
     if not truth:
         total = 0.0 if trace.calls else 1.0
-        return _filled(task, trace, chosen, _NOTHING, total, 1.0)
+        return Score(trace.id, task.id, chosen.name, *_NOTHING, total, 1.0, total)
     return _weigh(task, trace, chosen, truth)
 
 
 def is_masked(trace: Trace) -> bool:
     """Whether our own failure touched the episode, so that it must not be learnt from."""
-    outcomes = [call.outcome for call in trace.calls]
-    return trace.stop_reason == "infrastructure" or "infrastructure" in outcomes
+    for call in trace.calls:
+        if call.outcome == "infrastructure":
+            return True
+    return trace.stop_reason == "infrastructure"
 
 
 def _weigh(
@@ -70,18 +70,5 @@ def _weigh(
         + preset.w_state * reached
     )
     components = (valid, covered, penalty, named, filled, reached)
-    return _filled(task, trace, preset, components, total, preset.max_total)
-
-
-def _filled(
-    task: Task,
-    trace: Trace,
-    preset: Preset,
-    components: Components,
-    total: Number,
-    best: Number,
-) -> Score:
-    normalized = None if total is None or best is None else total / best
-    return Score(
-        trace.id, task.id, preset.name, *components, total, best, normalized, total is None
-    )
+    best = preset.max_total
+    return Score(trace.id, task.id, preset.name, *components, total, best, total / best)

@@ -19,4 +19,7 @@ THIRDS: Final = {
 
 def validity(calls: Sequence[Call], over: int) -> float:
     """Sum of the calls' levels divided by `over`, the number averaged over; 0 without calls."""
-    return sum([THIRDS[call.outcome] for call in calls]) / (3 * over) if calls else 0.0
+    thirds = 0
+    for call in calls:
+        thirds += THIRDS[call.outcome]
+    return thirds / (3 * over) if calls else 0.0
