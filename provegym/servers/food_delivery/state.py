@@ -153,7 +153,7 @@ class Promo(Row, frozen=True):
 class Order(Row, frozen=True):
     """An order: total = dishes + extras + delivery fee + service fee - discount + tip."""
 
-    label: ClassVar[str] = "my {restaurant} order of {placed_on}"
+    label: ClassVar[str] = "my order from {restaurant} of {placed_on}"
 
     id: OrderId
     restaurant_id: RestaurantId
