@@ -140,7 +140,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
     start, end = d.trip("walking", 3)
     ends = {"from_place_id": start.id, "to_place_id": end.id}
     user_closed = d.atlas.roads.where(closed_by="user")[0].id
-    writes = [
+    writes: list[tuple[str, dict[str, Any]]] = [
         ("save_route", {"name": "On foot", **ends, "mode": "walking"}),
         ("save_place", {"place_id": _unsaved(d)}),
         ("save_route", {"name": "On foot again", **ends, "mode": "walking"}),
