@@ -211,7 +211,7 @@ def list_saved_routes(
         "Store the[ {prefer}] {mode} way from {from_place_id} to {to_place_id} among my routes"
         " under the name {name}[, without {avoid}]",
         "Keep a {mode} route from {from_place_id} to {to_place_id} called {name}"
-        "[, the {prefer} one][, off {avoid}]",
+        "[, the {prefer} one][, without {avoid}]",
     ),
     refuses=("unknown_place", "route_name_taken", "no_route", "closed_road"),
     sample=samples.save_route,
@@ -325,7 +325,7 @@ def update_saved_route(
     phrases=(
         "Delete {saved_route_id}",
         "Remove {saved_route_id} from my saved routes",
-        "Get rid of {saved_route_id}, I no longer take it",
+        "Get rid of {saved_route_id} for good",
     ),
     refuses=("not_found",),
     sample=samples.unsave_route,
