@@ -150,10 +150,10 @@ class _Post:
         titles = [f"{s} {f}" for s in SUBJECTS for f in FORMS]
         for i, title in enumerate(self.rnd.sample(titles, WORK_THREADS)):
             others = self.gone if i in (5, 20) else self.colleagues
-            self._conversation(self.work, title, others, OPENINGS, OPENINGS)
+            self._conversation(self.work, title, others, OPENINGS)
         for i, title in enumerate(self.rnd.sample(PRIVATE, HOME_THREADS)):
             account = self.old if i % 6 == 5 else self.home
-            self._conversation(account, title, self.friends, FRIENDLY, FRIENDLY)
+            self._conversation(account, title, self.friends, FRIENDLY)
 
     def _conversation(
         self,
@@ -161,7 +161,6 @@ class _Post:
         subject: str,
         others: list[Person],
         openings: tuple[str, ...],
-        more: tuple[str, ...],
     ) -> None:
         """A first message and up to four replies by turns; some have more people in copy."""
         rnd = self.rnd
@@ -170,7 +169,7 @@ class _Post:
         place = self._folder(account, "inbox", "inbox", "archive", "custom")
         when, parent, cc = self._long_ago(), "", tuple(p.email for p in copied)
         for i in range(rnd.choice((1, 1, 2, 2, 3, 4, 5))):
-            text = self._text(rnd.choice((*openings, *more) if i == 0 else REPLIES))
+            text = self._text(rnd.choice(REPLIES if i else openings))
             title = f"Re: {subject}" if i else subject
             if mine:
                 who, to, home = self._me(account), other.email, self._folder(account, "sent")

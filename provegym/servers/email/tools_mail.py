@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from provegym.servers.email import samples
 from provegym.servers.email.post import (
+    own_account,
     recount,
     searched,
     the_folder,
@@ -73,10 +74,9 @@ def list_mail_folders(
         limit: Folders per page.
         cursor: next_cursor of the page before.
     """
-    if account is not None and account not in mail.accounts:
-        known = [a.id for a in mail.accounts]
-        refuse("unknown_account", f"you have no account {account[:80]!r}", accounts=known)
-    rows = mail.folders if account is None else mail.folders.where(account=account)
+    rows = list(mail.folders)
+    if account is not None:
+        rows = mail.folders.where(account=own_account(mail, account).id)
     word = query.lower()
     shown, total, after = page([f for f in rows if word in f.name.lower()], limit, cursor)
     names = sorted(label.id for label in mail.labels)
@@ -271,7 +271,7 @@ def move_email(mail: Mail, email_id: EmailId, folder_id: FolderId) -> EmailRecei
     "write",
     phrases=(
         "Mark {email_id} as {mark}",
-        "Set {email_id} to {mark}",
+        "I want {email_id} marked as {mark}",
         "Flag {email_id} as {mark}",
     ),
     refuses=("not_found", "sent_email", "already_marked"),
@@ -301,8 +301,8 @@ def mark_email(
     "write",
     phrases=(
         "For {email_id}, {action} the label {label}",
-        "Please {action} label {label} on {email_id}",
-        "I want you to {action} the {label} label of {email_id}",
+        "Please {action} the label {label} on {email_id}",
+        "I want you to {action} the {label} label on {email_id}",
     ),
     refuses=("not_found", "unknown_label", "already_labelled", "not_labelled"),
     sample=samples.label,

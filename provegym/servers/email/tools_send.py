@@ -33,8 +33,8 @@ Subject = Annotated[str, SUBJECT]
         "Send an email to {to}[ with {cc} in copy][ from my account {from_address}]"
         " with the subject {subject} and the text {body}",
         "Email {to}[, cc {cc},][ from {from_address}]: subject {subject}, text {body}",
-        "Write to {to}[ and copy {cc}][ using {from_address}] under the subject {subject} "
-        "and say {body}",
+        "Write to {to}[ and copy {cc}][ from my address {from_address}] under the subject "
+        "{subject} and say {body}",
     ),
     refuses=("unknown_account", "account_disconnected", "undeliverable_address"),
     sample=samples.new_email,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from provegym.servers.team_chat.access import can_read
 from provegym.servers.team_chat.state import Channel, Chat, Emoji, Message
-from provegym.servers.team_chat.words import EDITS, NEW_CHANNELS, POSTS, TOPICS
+from provegym.servers.team_chat.words import EDITS, NEW_CHANNELS, POSTS, THINGS, TOPICS
 
 Arguments = dict[str, Any]
 T = TypeVar("T")
@@ -47,7 +47,7 @@ def channels(chat: Chat, rnd: Random) -> Arguments:
     """A part of a channel's name, or a status."""
     channel = rnd.choice(list(chat.channels))
     if rnd.random() < 0.4:
-        status = "archived" if channel.archived else rnd.choice(("joined", "not_joined"))
+        status = "archived" if channel.archived else rnd.choice(("joined", "unjoined"))
         return {"status": status, **_maybe(rnd, workspace=channel.workspace)}
     word = {} if channel.archived else {"query": channel.name}
     return {**word, **_maybe(rnd, workspace=channel.workspace)}
@@ -113,11 +113,8 @@ def invite(chat: Chat, rnd: Random) -> Arguments:
 def search(chat: Chat, rnd: Random) -> Arguments:
     """Filters that one existing message meets."""
     m = _message(chat, rnd)
-    words = m.text.split()
-    start = rnd.randrange(max(1, len(words) - 2))
-    main: Arguments = rnd.choice(
-        ({"query": " ".join(words[start : start + 3])}, {"query": m.text}, {"sender": m.sender})
-    )
+    topic = next((thing for thing in THINGS if thing in m.text), m.text)
+    main: Arguments = rnd.choice(({"query": topic}, {"query": m.text}, {"sender": m.sender}))
     day = rnd.choice(("since", "until"))
     return {**main, **_maybe(rnd, 0.25, channel_id=m.channel_id, **{day: m.posted_at[:10]})}
 

@@ -37,7 +37,7 @@ from provegym.world.fields import Limit, Text
 from provegym.world.page import page
 from provegym.world.tool import refuse, tool
 
-Shown = Literal["joined", "not_joined", "archived"]
+Shown = Literal["joined", "unjoined", "archived"]
 Action = Literal["join", "leave", "archive", "unarchive"]
 
 
@@ -65,7 +65,7 @@ def list_channels(
     Args:
         workspace: Only channels of this workspace.
         query: Part of the channel's name or topic.
-        status: Only joined, not joined or archived ones.
+        status: Only those the user is in, is not in, or archived ones.
         limit: Channels per page.
         cursor: next_cursor of the page before.
     """
