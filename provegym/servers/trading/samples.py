@@ -78,7 +78,7 @@ def positions(desk: Desk, rnd: Random) -> Arguments:
     wanted = rnd.choice(held)
     if rnd.random() < 0.5:
         return {"portfolio_id": wanted.portfolio_id}
-    return {"query": _word(desk.instruments[wanted.instrument_id].name)}
+    return {"query": desk.instruments[wanted.instrument_id].name}
 
 
 def transfer(desk: Desk, rnd: Random) -> Arguments:
@@ -113,7 +113,7 @@ def place(desk: Desk, rnd: Random) -> Arguments:
         if sale:
             return sale
     every = list(desk.portfolios)
-    rich = [p for p in every if p.status == "active" and free_cash(desk, p) > 300_00]
+    rich = [p for p in every if p.status == "active" and free_cash(desk, p) > 600_00]
     portfolio = _pick(rnd, rich, every)
     kind = rnd.choice(("market", "market", "limit", "limit", "stop"))
     waiting = [i for i in desk.instruments if i.status == "trading"]
@@ -132,7 +132,7 @@ def place(desk: Desk, rnd: Random) -> Arguments:
 def _affordable(desk: Desk, rnd: Random, portfolio: Portfolio, instrument: Instrument) -> int:
     last = mid(desk, instrument.id, desk.step)
     most = (free_cash(desk, portfolio) - 20_00) * 8 // (9 * last)
-    return rnd.randrange(1, max(2, min(most, 50) + 1))
+    return rnd.randrange(2, max(3, min(most, 50) + 1))
 
 
 def _terms(desk: Desk, rnd: Random, instrument_id: str, kind: str, factor: float) -> Arguments:
@@ -151,11 +151,12 @@ def _sale(desk: Desk, rnd: Random) -> Arguments:
         return {}
     wanted = _pick(rnd, fit, held)
     factor = rnd.uniform(0.92, 0.98) if kind == "stop" else rnd.uniform(1.0, 1.06)
+    most = max(1, free[wanted.id])
     return {
         "portfolio_id": wanted.portfolio_id,
         "instrument_id": wanted.instrument_id,
         "side": "sell",
-        "quantity": rnd.randrange(1, max(1, free[wanted.id]) + 1),
+        "quantity": rnd.randrange(min(2, most), most + 1),
         **_terms(desk, rnd, wanted.instrument_id, kind, factor),
     }
 
@@ -170,7 +171,7 @@ def orders(desk: Desk, rnd: Random) -> Arguments:
     """Filters that one existing order meets."""
     wanted = rnd.choice(list(desk.orders))
     choices = {
-        "query": _word(desk.instruments[wanted.instrument_id].name),
+        "query": desk.instruments[wanted.instrument_id].name,
         "portfolio_id": wanted.portfolio_id,
         "status": wanted.status,
     }
@@ -225,7 +226,7 @@ def fills(desk: Desk, rnd: Random) -> Arguments:
     day = wanted.filled_at[:10]
     if rnd.random() < 0.25:
         return {"order_id": wanted.order_id}
-    query = {"query": _word(desk.instruments[wanted.instrument_id].name)}
+    query = {"query": desk.instruments[wanted.instrument_id].name}
     return {
         **(query if rnd.random() < 0.6 else {}),
         **_maybe(rnd, side=wanted.side, since=day, until=day),
@@ -246,4 +247,4 @@ def alerts(desk: Desk, rnd: Random) -> Arguments:
     rows = list(desk.alerts)
     if rnd.random() < 0.5:
         return _maybe(rnd, status=rnd.choice(("armed", "triggered")))
-    return {"query": _word(desk.instruments[rnd.choice(rows).instrument_id].name)}
+    return {"query": desk.instruments[rnd.choice(rows).instrument_id].name}

@@ -99,7 +99,7 @@ class Order(Row, frozen=True):
     `expires_at` is the close of the session in which a day order lapses, "" for none.
     """
 
-    label: ClassVar[str] = "the {order_type} order to {side} {quantity} {name}"
+    label: ClassVar[str] = "the {order_type} order to {side} {quantity} shares of {name}"
     id: OrderId
     portfolio_id: PortfolioId
     instrument_id: InstrumentId

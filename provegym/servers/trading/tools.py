@@ -159,9 +159,9 @@ def transfer_portfolio_cash(
         "Place a {order_type} order in {portfolio_id} to {side} {quantity} shares of "
         "{instrument_id}[ at {price}][, time in force {time_in_force}]",
         "I want to {side} {quantity} shares of {instrument_id} in {portfolio_id} by {order_type} "
-        "order[ at {price}][, {time_in_force} validity]",
+        "order[ at {price}][, time in force {time_in_force}]",
         "In {portfolio_id}, {side} {quantity} of {instrument_id} with a {order_type} order"
-        "[ priced {price}][ that is valid {time_in_force}]",
+        "[ priced {price}][ with time in force {time_in_force}]",
     ),
     refuses=(
         "not_found",

@@ -36,11 +36,11 @@ from provegym.world.tool import refuse, tool
 @tool(
     "read",
     phrases=(
-        'Search the market for instruments[ matching "{query}"][ of the {kind} kind]'
+        'Search the market for[ {kind}] instruments[ matching "{query}"]'
         "[ in the {sector} sector][ on {exchange}]",
-        "Which instruments can I trade[ under the name {query}][; only the kind {kind}]"
-        "[; only the {sector} sector][; only on {exchange}]",
-        "Look up the listed instruments[ called {query}][ of kind {kind}]"
+        "Which[ {kind}] instruments can I trade[ under the name {query}]"
+        "[ in the {sector} sector][ at {exchange}]",
+        "Look up the listed[ {kind}] instruments[ called {query}]"
         "[ from the {sector} sector][ listed on {exchange}]",
     ),
     sample=samples.instruments,
