@@ -31,7 +31,7 @@ def test_a_dimmed_lamp_comes_on_and_says_so() -> None:
     lamp = h.device("Living Room ceiling light", on=False, color_temperature=3000)
     got = h.ok("set_light", device_id=lamp.id, brightness=40)
     assert got == {"id": lamp.id, "name": lamp.name, "state": "on, 40 %, 3000 K"}
-    assert h.session.changes()["iot_devices.devices"][lamp.id]["brightness"] == 40
+    assert (h.now(lamp).on, h.now(lamp).brightness) == (True, 40)
 
 
 def test_a_fan_at_level_zero_is_off_and_comes_on_with_a_level() -> None:
