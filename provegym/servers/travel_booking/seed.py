@@ -16,6 +16,7 @@ from provegym.servers.travel_booking.state import (
     Airport,
     Basis,
     Booking,
+    Cabin,
     Cancellation,
     Fare,
     FareName,
@@ -24,6 +25,7 @@ from provegym.servers.travel_booking.state import (
     Itinerary,
     Passenger,
     Payment,
+    Position,
     Room,
     RoomNight,
     RoomPolicy,
@@ -35,9 +37,10 @@ from provegym.world.cast import Cast
 from provegym.world.server import Seeds
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-_SHIFTS = range(0, 30, 5)
+_PAIRS = tuple(LETTERS[n & 31] + LETTERS[n >> 5] for n in range(1024))
 ABROAD = ("Canada", "Mexico", "Canada", "Mexico")
 AIRLINES = ("NS", "BW", "CA", "TR")
+SIDES: tuple[Position, ...] = ("window", "aisle", "aisle", "window")
 MULTIPLES: dict[FareName, tuple[float, int]] = {
     "basic": (1.0, 6),
     "standard": (1.25, 6),
@@ -45,6 +48,12 @@ MULTIPLES: dict[FareName, tuple[float, int]] = {
     "business": (2.8, 4),
 }
 """A fare's price relative to the cheapest, and its allotment of seats."""
+LAYOUT: tuple[tuple[str, Cabin, Position], ...] = tuple(
+    (f"{row}{letter}", "business" if row == 1 else "economy", position)
+    for row in range(1, 6)
+    for letter, position in zip("ACDF", SIDES, strict=True)
+)
+"""Seats of every plane: a row of business class and four of economy."""
 OWN_FREE = 4
 """Seats that are left at each fare of a flight on which the traveller may be."""
 ROOMS: tuple[tuple[str, int, float, RoomPolicy], ...] = (
@@ -100,7 +109,7 @@ class Desk:
         """A fresh id."""
         while True:
             n = self.rnd.getrandbits(30)
-            new = f"{prefix}_{''.join([LETTERS[n >> shift & 31] for shift in _SHIFTS])}"
+            new = f"{prefix}_{_PAIRS[n & 1023]}{_PAIRS[n >> 10 & 1023]}{_PAIRS[n >> 20]}"
             if new not in self._used:
                 self._used.add(new)
                 return new
@@ -211,15 +220,8 @@ class Desk:
             *rnd.sample(range(4), rnd.randint(0, fares["business"].others)),
             *rnd.sample(range(4, 20), rnd.randint(economy // 2, economy)),
         }
-        for i in range(20):
-            seat = Seat(
-                id=self.id("seat"),
-                flight_id=flight.id,
-                code=f"{i // 4 + 1}{'ACDF'[i % 4]}",
-                cabin="business" if i < 4 else "economy",
-                position="window" if i % 4 in (0, 3) else "aisle",
-                taken=i in taken,
-            )
+        for i, (code, cabin, position) in enumerate(LAYOUT):
+            seat = Seat(self.id("seat"), flight.id, code, cabin, position, i in taken)
             self.seats[seat.id] = seat
             self.seats_of[flight.id].append(seat.id)
 
