@@ -46,6 +46,7 @@ LEADS: tuple[LeadStatus, ...] = (
     *("new", "disqualified", "new", "contacted", "disqualified"),
 )
 """Statuses of the leads; every third lead is a colleague's."""
+PHASES = ("", " phase two", " phase three", " phase four")
 FINAL_ON_HOLD = 0
 """Which deal is ready to be won with a company on hold."""
 
@@ -374,12 +375,15 @@ def _close_day(desk: Desk, status: DealStatus) -> str:
 
 
 def _title(desk: Desk, company: Company) -> str:
-    """A title that no other deal has."""
-    while True:
-        title = f"{short_name(company.name)} {desk.rnd.choice(PRODUCTS)}"
-        if title not in desk.titles:
-            desk.titles.add(title)
-            return title
+    """A title that no other deal has. All phases together outnumber the deals."""
+    name = short_name(company.name)
+    for phase in PHASES:
+        free = [t for p in PRODUCTS if (t := f"{name} {p}{phase}") not in desk.titles]
+        if free:
+            break
+    title = desk.rnd.choice(free)
+    desk.titles.add(title)
+    return title
 
 
 def _talk(desk: Desk, deal: Deal, *, certain: bool) -> None:

@@ -229,7 +229,10 @@ def missing_needs(crm: Crm, deal: Deal, stage: Stage) -> list[Need]:
 
 def violations(crm: Crm) -> Iterator[str]:
     """Every broken invariant of the CRM, one sentence each."""
-    yield from _references(crm)
+    dangling = list(_references(crm))
+    yield from dangling
+    if dangling:
+        return  # the other checks follow these ids
     yield from _histories(crm)
     yield from _deals(crm)
     yield from _leads(crm)
