@@ -31,5 +31,5 @@ def main(folder: Path) -> None:
     print(f"the oracle earns {scored.means['normalized']:.0%}")
 
 
-if __name__ == "__main__":  # the second process, which checks each task, imports this file too
+if __name__ == "__main__":
     main(Path(sys.argv[1]))

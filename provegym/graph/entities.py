@@ -118,7 +118,7 @@ def _singular(entity: str) -> str:
     table = entity.split(".")[-1]
     if table.endswith("ies"):
         return table[:-3] + "y"
-    if table.endswith(("ses", "xes", "ches")):
+    if table.endswith(("sses", "xes", "ches", "shes")):
         return table[:-2]
     return table.removesuffix("s")
 

@@ -1,6 +1,7 @@
 """A second process that replays tasks: what it finds must not depend on the first one's memory.
 
-It is an interpreter of its own, with its own hash seed, and never imports the caller's script.
+It is an interpreter of its own, with its own hash seed, and never imports the caller's script; it
+is told where the caller finds servers.
 """
 
 from __future__ import annotations
@@ -11,11 +12,20 @@ from collections.abc import Sequence
 from types import TracebackType
 
 import msgspec
+from msgspec import Struct
 
 from provegym.errors import InfrastructureError
+from provegym.servers import SERVERS
 from provegym.synth.replay import replay, start_of
 from provegym.types import Task
 from provegym.worlds import world_of
+
+
+class Library(Struct, frozen=True):
+    """Where servers are found: the modules of `SERVERS`, and the folders that modules lie in."""
+
+    servers: dict[str, str]
+    path: list[str]
 
 
 class Twin:
@@ -24,6 +34,7 @@ class Twin:
     def __enter__(self) -> Twin:
         command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._send(Library(dict(SERVERS), sys.path))
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -35,21 +46,27 @@ class Twin:
 
         Raises `InfrastructureError` if it died.
         """
-        talk = self._process
-        assert talk.stdin
-        assert talk.stdout
+        assert self._process.stdout
         try:
-            talk.stdin.write(msgspec.json.encode(tasks) + b"\n")
-            talk.stdin.flush()
-            return msgspec.json.decode(talk.stdout.readline(), type=list[str])
+            self._send(tasks)
+            return msgspec.json.decode(self._process.stdout.readline(), type=list[str])
         except (OSError, msgspec.DecodeError) as error:
+            ended = f"ended with code {self._process.poll()}"
             raise InfrastructureError(
-                f"the process that replays tasks ended with code {talk.poll()}; start again"
+                f"the process that replays tasks {ended}; see above, and start again"
             ) from error
+
+    def _send(self, message: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(msgspec.json.encode(message) + b"\n")
+        self._process.stdin.flush()
 
 
 def serve() -> None:
     """What the second process runs until its input ends."""
+    library = msgspec.json.decode(sys.stdin.buffer.readline(), type=Library)
+    sys.path[:] = library.path
+    SERVERS.update(library.servers)
     decoder = msgspec.json.Decoder(list[Task])
     for line in sys.stdin.buffer:
         found = [digest(task) for task in decoder.decode(line)]

@@ -47,5 +47,5 @@ def test_a_process_that_died_is_our_failure_and_not_the_tasks() -> None:
         assert twin.digests([]) == []
         twin._process.kill()
         twin._process.wait()
-        with pytest.raises(InfrastructureError, match="ended with code -9"):
+        with pytest.raises(InfrastructureError, match="ended with code -9; see above"):
             twin.digests([])
