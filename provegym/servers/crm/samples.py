@@ -221,13 +221,10 @@ def move(crm: Crm, rnd: Random) -> Arguments:
 def close(crm: Crm, rnd: Random) -> Arguments:
     """A deal in its last stage to win, or any to lose."""
     mine = _my_open_deals(crm)
-    final = [
-        d
-        for d in mine
-        if next_stage(crm, d) is None and crm.companies[d.company_id].status == "active"
-    ]
+    final = [d for d in mine if next_stage(crm, d) is None]
+    good = [d for d in final if crm.companies[d.company_id].status == "active"]
     if final and rnd.random() < 0.6:
-        return {"deal_id": _pick(rnd, final, mine).id, "outcome": "won"}
+        return {"deal_id": _pick(rnd, good, final).id, "outcome": "won"}
     deal = _pick(rnd, mine, list(crm.deals))
     return {"deal_id": deal.id, "outcome": "lost", "lost_reason": rnd.choice(get_args(LostReason))}
 
