@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -81,3 +82,15 @@ def play(
     from provegym.play import Prompt
 
     Prompt(servers.world(seed, tuple(names))).cmdloop()
+
+
+@app.command("document", epilog=example("provegym servers document --out docs/servers.md"))
+def document(
+    out: Annotated[Path, typer.Option(help="The page to write (Markdown).")],
+) -> None:
+    """Write the page that lists every server with its tables, tools and refusals."""
+    from provegym.records import write_atomic
+    from provegym.servers.catalog import markdown
+
+    write_atomic(out, [line.encode() for line in markdown().splitlines()])
+    terminal.line(str(out))

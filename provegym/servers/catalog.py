@@ -1,0 +1,74 @@
+"""The library as one page of Markdown, written from the code (`docs/servers.md`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from provegym.servers import SERVERS, load, world
+from provegym.world.server import Server
+from provegym.world.tool import Tool
+
+HEAD = """# The library of servers
+
+{servers} servers with {tools} tools. Rows are counted in the world of seed 0; parameters in
+brackets are optional; refusals are the codes that depend on the state of the world. `provegym
+servers show NAME` tells what a model is told, `provegym servers play NAME` lets you try.
+
+Written from the code by `provegym servers document --out docs/servers.md`; do not edit.
+"""
+
+
+def markdown() -> str:
+    """All servers: an overview, then the tables and tools of each."""
+    chosen = [load(name) for name in SERVERS]
+    tools = sum(len(server.tools) for server in chosen)
+    head = HEAD.format(servers=len(chosen), tools=tools)
+    sections = [_overview(chosen), *(_section(server) for server in chosen)]
+    return "\n".join([head, *sections])
+
+
+def _overview(servers: list[Server]) -> str:
+    rows = []
+    for server in servers:
+        effects = [tool.effect for tool in server.tools.values()]
+        counts = (len(effects), effects.count("read"), effects.count("write"))
+        link = f"[{server.name}](#{server.name})"
+        rows.append((link, server.title, *counts, sum(_sizes(server).values())))
+    return _table(("server", "what it is", "tools", "reads", "writes", "rows"), rows)
+
+
+def _section(server: Server) -> str:
+    sizes = ", ".join(f"{name} {size}" for name, size in _sizes(server).items())
+    tools = [
+        (f"`{tool.name}`", tool.effect, _parameters(tool), tool.description, _codes(tool))
+        for tool in server.tools.values()
+    ]
+    listed = _table(("tool", "effect", "parameters", "description", "refusals"), tools)
+    return f"## {server.name}\n\n{server.title}. Rows: {sizes}.\n\n{listed}"
+
+
+def _sizes(server: Server) -> dict[str, int]:
+    tables = world(0, (server.name,)).templates
+    return {name.partition(".")[2] or name: len(table.rows) for name, table in tables.items()}
+
+
+def _parameters(tool: Tool) -> str:
+    names = (p.name if p.name in tool.required else f"[{p.name}]" for p in tool.parameters)
+    return ", ".join(names)
+
+
+def _codes(tool: Tool) -> str:
+    return ", ".join(tool.refuses)
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+    def lines() -> Iterator[str]:
+        yield from (_line(heads), _line(["---"] * len(heads)))
+        yield from map(_line, rows)
+
+    return "\n".join(lines()) + "\n"
+
+
+def _line(cells: tuple[object, ...] | list[str]) -> str:
+    texts = (" ".join(str(cell).split()).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(texts)} |".replace("|  |", "| |")
