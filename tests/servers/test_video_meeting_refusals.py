@@ -47,7 +47,7 @@ def _busy(h: Hall) -> dict[str, Any]:
 
 
 def _all_taken(h: Hall) -> dict[str, Any]:
-    guests = [p.email for p in h.lobby.cast.others[:30]]  # only one room holds them
+    guests = [p.email for p in h.lobby.cast.others[:11]]  # only one room holds them
     h.ok("schedule_video_meeting", **_plan(h, emails=guests))
     return _plan(h, emails=guests)
 
@@ -88,6 +88,14 @@ def _anyone(status: str, *, host: bool) -> Scenario:
         return {"participant_id": other.id, "action": "mute"}
 
     return make
+
+
+def _unknown(tool: str) -> Scenario:
+    return lambda h: {"meeting_id": "vmt_none", **HOSTING[tool]}
+
+
+def _called_off(tool: str) -> Scenario:
+    return lambda h: {"meeting_id": _cancelled(h).id, **HOSTING[tool]}
 
 
 def _recording(h: Hall) -> dict[str, Any]:
@@ -192,17 +200,11 @@ SCENARIOS: dict[tuple[str, str], Scenario] = {
         "poll_id": h.poll().id,
         "option": "Neither",
     },
-    **{
-        (tool, "not_found"): (lambda h, rest=rest: {"meeting_id": "vmt_none", **rest})
-        for tool, rest in HOSTING.items()
-    },
+    **{(tool, "not_found"): _unknown(tool) for tool in HOSTING},
     **{(tool, "not_host"): _of(tool, "live", host=False) for tool in HOSTING},
     **{(tool, "meeting_not_started"): _of(tool, "scheduled") for tool in HOSTING},
     **{(tool, "ended"): _of(tool, "ended") for tool in HOSTING},
-    **{
-        (tool, "cancelled"): (lambda h, rest=rest: {"meeting_id": _cancelled(h).id, **rest})
-        for tool, rest in HOSTING.items()
-    },
+    **{(tool, "cancelled"): _called_off(tool) for tool in HOSTING},
 }
 
 

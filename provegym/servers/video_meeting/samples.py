@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 SLIP = 0.08
 """How often a row is chosen without a look at its state."""
+GROUPS = (1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 5, 11)
+"""How many guests people invite; the largest group fits into one room only."""
 
 
 def _maybe(rnd: Random, **fields: Any) -> Arguments:
@@ -54,7 +56,7 @@ def schedule(lobby: Lobby, rnd: Random) -> Arguments:
     """A free time in the next weeks, people of the directory, perhaps a room that holds them."""
     start = lobby.now.replace(hour=9, minute=0, second=0)
     start += timedelta(days=rnd.randrange(1, 20), minutes=15 * rnd.randrange(32))
-    people = rnd.sample(lobby.cast.others, rnd.choice((1, 2, 2, 3)))
+    people = rnd.sample(lobby.cast.others, rnd.choice(GROUPS))
     rooms = [r for r in lobby.rooms if r.capacity > len(people)]
     return {
         "topic": f"{rnd.choice(SUBJECTS)} {rnd.choice(FORMS)}",
@@ -110,7 +112,8 @@ def manage(lobby: Lobby, rnd: Random) -> Arguments:
         for p in lobby.people(m.id)
         if p.presence == "joined" or (p.presence == "waiting" and not _full(lobby, m))
     ]
-    chosen = _pick(rnd, good, list(lobby.participants))
+    waiting = [p for p in lobby.participants.where(presence="waiting") if rnd.random() < SLIP]
+    chosen = _pick(rnd, waiting or good, list(lobby.participants))
     return {"participant_id": chosen.id, "action": _wish(lobby, chosen, rnd)}
 
 

@@ -11,10 +11,11 @@ ROOMS: tuple[tuple[str, int, bool], ...] = (
     ("Fjord", 8, True),
     ("Granite", 8, False),
     ("Harbor", 12, True),
-    ("Indigo", 25, True),
-    ("Juniper", 40, True),
+    ("Indigo", 10, True),
+    ("Juniper", 8, True),
     ("Kestrel", 6, False),
     ("Lagoon", 10, True),
+    ("Meadow", 8, True),
 )
 SUBJECTS = (
     *("Budget", "Hiring", "Roadmap", "Launch", "Security", "Pricing", "Onboarding", "Research"),
