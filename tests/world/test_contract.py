@@ -261,6 +261,17 @@ def says_too_little(library: Library, member_id: MemberId, book_id: BookId = "")
     return Untyped(member_id)
 
 
+@tool("read", phrases=("Find {member_id} by {book_id}",) * 2)
+def says_what_is_optional(library: Library, member_id: MemberId, book_id: BookId = "") -> Untyped:
+    """Have phrases that cannot be said without an optional parameter.
+
+    Args:
+        member_id: Who.
+        book_id: What.
+    """
+    return Untyped(member_id)
+
+
 @tool("read", phrases=("Find {who} [{member_id}]",) * 2)
 def says_it_in_brackets(library: Library, member_id: MemberId) -> Book:
     """Have a required parameter in brackets, and an unknown slot.
@@ -285,6 +296,7 @@ READ_OFF: list[tuple[str, Server, list[str]]] = [
     ("names", replace(SERVER, tools={"Peek": peek}), ["'Peek'", "peek is filed under Peek"]),
     ("phrases", with_tool(says_too_little), ["has 1 phrases", "does not say member_id"]),
     ("phrases", with_tool(says_it_in_brackets), ["does not say member_id", "slot 'who'"]),
+    ("phrases", with_tool(says_what_is_optional), ["always says book_id, which is optional"]),
     ("references", with_tool(says_too_little), ["says_too_little.result.member_id names"]),
     ("references", with_tool(refers_to_nothing), ["library.people, which is no table"]),
     (

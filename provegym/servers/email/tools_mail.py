@@ -208,9 +208,9 @@ def get_email_thread(
 @tool(
     "read",
     phrases=(
-        "Look up {query} in my address book",
-        "Find the email address of {query}",
-        "Which mail contacts match {query}",
+        "Show the people in my e-mail address book[ that match {query}]",
+        "List my mail contacts[, only those called {query}]",
+        "Who is in my mail contacts[ under {query}]",
     ),
     sample=samples.contacts,
 )

@@ -45,10 +45,12 @@ def _phrases(server: Server) -> Judged:
 
 
 def _phrase(tool: Tool, phrase: str) -> Iterator[str]:
-    """A phrase says every required parameter outside of its optional brackets."""
+    """A phrase says every required parameter outside of its optional brackets, and no other."""
     said = _slots(re.sub(r"\[[^\]]*\]", "", phrase))
     for name in sorted(tool.required - said):
         yield f"{phrase!r} does not say {name}"
+    for name in sorted(said & {p.name for p in tool.parameters} - tool.required):
+        yield f"{phrase!r} always says {name}, which is optional; put it into brackets"
     for name in sorted(_slots(phrase) - {p.name for p in tool.parameters}):
         yield f"{phrase!r} has a slot {name!r} that is no parameter"
 
