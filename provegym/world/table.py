@@ -100,15 +100,13 @@ class Table(Generic[R]):
 
     def get(self, row_id: str) -> R | None:
         """The row of that id, or None."""
-        own = self.own
-        if own:
-            row = own.get(row_id, _UNCHANGED)
-            if row is not _UNCHANGED:
-                return row
-        return self._base.get(row_id)
+        row = self.own.get(row_id, _UNCHANGED)
+        return self._base.get(row_id) if row is _UNCHANGED else row
 
     def __getitem__(self, row_id: str) -> R:
-        row = self.get(row_id)
+        row: R | None = self.own.get(row_id, _UNCHANGED)
+        if row is _UNCHANGED:
+            return self._base[row_id]
         if row is None:
             raise KeyError(row_id)
         return row
@@ -141,10 +139,10 @@ class Table(Generic[R]):
         """Rows whose fields equal the given values, in the table's order but for rows that
         came to match by a write: those stand last. The first field goes through an index.
         """
-        (field, value), *rest = equal.items()
-        found = self._indexed(field, value)
-        for name, wanted in rest:
-            found = [row for row in found if getattr(row, name) == wanted]
+        wanted = iter(equal.items())
+        found = self._indexed(*next(wanted))
+        for name, value in wanted:
+            found = [row for row in found if getattr(row, name) == value]
         return found
 
     def _indexed(self, field: str, value: Any) -> list[R]:

@@ -147,8 +147,10 @@ class Disk(State):
 
     def child(self, directory: Inode, name: str) -> Inode | None:
         """The entry of that name, or None."""
-        found = self.inodes.where(name=name, parent=directory.id)
-        return found[0] if found else None
+        for node in self.inodes.where(name=name):
+            if node.parent == directory.id:
+                return node
+        return None
 
     def children(self, directory: Inode) -> list[Inode]:
         """All entries, by name."""
