@@ -84,13 +84,12 @@ def posts(net: Network, rnd: Random) -> Arguments:
     post, roll = _post(net, rnd), rnd.random()
     if post is None or roll < 0.2:
         return {"scope": rnd.choice(("own", "liked"))}
-    day, about = post.posted_at[:10], {"query": _topic(post.text)}
+    day, topic = post.posted_at[:10], _topic(post.text)
     if post.user_id == net.me.id:
-        return {"scope": "own", **_maybe(rnd, **about, since=day)}
+        return {"scope": "own", **_maybe(rnd, query=topic, since=day)}
     if roll < 0.5:
-        return {"user_id": post.user_id, **_maybe(rnd, 0.2, **about)}
-    edge = rnd.choice(("since", "until"))
-    return {**about, **({edge: day} if rnd.random() < 0.2 else {})}
+        return {"user_id": post.user_id, **_maybe(rnd, 0.2, query=topic)}
+    return {"query": topic, **_maybe(rnd, 0.15, since=day, until=day)}
 
 
 def post(net: Network, rnd: Random) -> Arguments:

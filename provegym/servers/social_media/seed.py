@@ -61,6 +61,8 @@ class _Crowd:
 
     def __init__(self, cast: Cast, rnd: Random) -> None:
         self.cast, self.rnd, self.start = cast, rnd, cast.start
+        self.just_now = (self.start - timedelta(minutes=1)).isoformat()
+        self.lately = (self.start - timedelta(days=UNREAD_DAYS)).isoformat()
         self._used: set[str] = set()
         self._texts: set[str] = set()
         self.users = self._users()
@@ -70,6 +72,8 @@ class _Crowd:
         self.fans: dict[str, list[User]] = defaultdict(list)
         """Who follows an account."""
         self.pairs: set[tuple[str, str]] = set()
+        self.accepted: set[tuple[str, str]] = set()
+        """Who follows whom or asks to, and of those who was let."""
         self.blocks: list[Block] = []
         self.follows: list[Follow] = []
         self.posts: list[Post] = []
@@ -164,18 +168,18 @@ class _Crowd:
         self.pairs.add(pair)
         if not asks:
             self.fans[other.id].append(one)
+            self.accepted.add(pair)
         status = "requested" if asks else "accepted"
         self.follows.append(Follow(self.id("flw"), *pair, status))  # type: ignore[arg-type]
-        self._tell(other, "follow_request" if asks else "follow", one, self._ago())
+        self._tell(other, "follow_request" if asks else "follow", one, self._ago().isoformat())
 
     def _tell(
-        self, whom: User, kind: Kind, actor: User, when: datetime, post: str = "", comment: str = ""
+        self, whom: User, kind: Kind, actor: User, when: str, post: str = "", comment: str = ""
     ) -> None:
         if whom is not actor:
-            unread = self.start - when < timedelta(days=UNREAD_DAYS)
-            new = self.id("ntf")
+            new, unread = self.id("ntf"), when > self.lately
             self.told.append(
-                Notification(new, whom.id, kind, actor.id, post, comment, when.isoformat(), unread)
+                Notification(new, whom.id, kind, actor.id, post, comment, when, unread)
             )
 
     # -- posts -----------------------------------------------------------------------------
@@ -200,30 +204,36 @@ class _Crowd:
         )
         self.posts.append(post)
         for handle in sorted(handles(post.text)):
-            self._tell(self.by_handle[handle], "mention", author, when, post.id)
+            self._tell(self.by_handle[handle], "mention", author, post.posted_at, post.id)
         self._react(author, post, when)
 
     def _react(self, author: User, post: Post, when: datetime) -> None:
         """Likes and comments of who follows the author, or saw the post where it is public."""
-        rnd = self.rnd
-        fans = self.fans[author.id]
-        crowd, known = list(fans), {u.id for u in fans} | {author.id}
-        if not author.private:
-            passers = [u for u in rnd.sample(self.users, 3) if u.id not in known]
-            crowd += [u for u in passers if (u.id, author.id) not in self.apart]
-        for user in rnd.sample(crowd, min(len(crowd), rnd.choice((0, 1, 1, 2, 2, 4)))):
+        rnd, fans = self.rnd, self.fans[author.id]
+        crowd = fans if author.private else fans + self._passers(author, fans)
+        seen = rnd.sample(crowd, min(len(crowd), 6))
+        for user in seen[: rnd.choice((0, 1, 1, 2, 2, 4))]:
             self.likes.append(Like(self.id("lik"), post.id, user.id))
             self._tell(author, "like", user, self._after(when), post.id)
         if post.comments_by == "nobody":
             return
         if post.comments_by == "followers":
-            crowd = fans
-        for user in rnd.sample(crowd, min(len(crowd), rnd.choice((0, 0, 1, 1, 2, 3)))):
+            seen = [u for u in seen if (u.id, author.id) in self.accepted]
+        for user in seen[-rnd.choice((1, 1, 2, 3)) :] if rnd.random() < 0.7 else ():
             self._comment(author, post, user, self._after(when))
 
-    def _comment(self, author: User, post: Post, user: User, when: datetime) -> None:
+    def _passers(self, author: User, fans: list[User]) -> list[User]:
+        """Some who do not follow a public account but come across its posts."""
+        known = {u.id for u in fans}
+        return [
+            u
+            for u in self.rnd.sample(self.users, 3)
+            if u is not author and u.id not in known and (u.id, author.id) not in self.apart
+        ]
+
+    def _comment(self, author: User, post: Post, user: User, when: str) -> None:
         text = self.rnd.choice(COMMENTS)
-        row = Comment(self.id("cmt"), post.id, user.id, user.name, text, when.isoformat())
+        row = Comment(self.id("cmt"), post.id, user.id, user.name, text, when)
         self.comments.append(row)
         self._tell(author, "comment", user, when, post.id, row.id)
 
@@ -244,7 +254,7 @@ class _Crowd:
             thing=rnd.choice(THINGS[tag]),
             city=rnd.choice(self.cast.people).city,
             day=rnd.choice(DAYS),
-            handle=self._mentioned(author).handle,
+            handle=self._mentioned(author).handle if "{handle}" in template else "",
             amount=f"{rnd.randrange(20, 400)}.00",
             percent=rnd.randrange(5, 40),
         )
@@ -262,10 +272,10 @@ class _Crowd:
         days = least + int(HISTORY_DAYS * self.rnd.random() ** 2)
         return self.start - timedelta(days, minutes=120 - int(900 * self.rnd.random()))
 
-    def _after(self, when: datetime) -> datetime:
+    def _after(self, when: datetime) -> str:
         """Some time later, but before the start."""
         later = when + timedelta(minutes=2 + int(2000 * self.rnd.random()))
-        return min(later, self.start - timedelta(minutes=1))
+        return later.isoformat() if later < self.start else self.just_now
 
     # -- lists and counters ----------------------------------------------------------------
 
