@@ -213,7 +213,7 @@ def reserve_store_stock(
     product_id: ProductId,
     store_id: StoreId,
     customer: Name,
-    quantity: Few = 1,
+    quantity: Few,
     hours: Hours = 48,
 ) -> ReservationReceipt:
     """Put units aside at a shop for a customer, at today's price, until the reservation expires.
