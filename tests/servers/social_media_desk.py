@@ -96,7 +96,7 @@ class Desk(NamedTuple):
             and all(getattr(p, name) == value for name, value in equal.items())
         )
 
-    def list(self, *, own: bool = True, visibility: str = "public") -> SocialList:
+    def a_list(self, *, own: bool = True, visibility: str = "public") -> SocialList:
         """A list of the user's, or of somebody else's without a block."""
         cut = self.net.cut_off()
         return next(

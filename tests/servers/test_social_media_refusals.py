@@ -57,15 +57,15 @@ def _edited_out(d: Desk) -> dict[str, Any]:
 
 
 def _member(action: str, find: Callable[[Desk], str]) -> Scenario:
-    return lambda d: {"list_id": d.list().id, "user_id": find(d), "action": action}
+    return lambda d: {"list_id": d.a_list().id, "user_id": find(d), "action": action}
 
 
 def _there(d: Desk) -> str:
-    return d.net.memberships.where(list_id=d.list().id)[0].user_id
+    return d.net.memberships.where(list_id=d.a_list().id)[0].user_id
 
 
 def _away(d: Desk) -> str:
-    there = {m.user_id for m in d.net.memberships.where(list_id=d.list().id)}
+    there = {m.user_id for m in d.net.memberships.where(list_id=d.a_list().id)}
     return next(u.id for u in d.users() if u.id not in there)
 
 
@@ -92,7 +92,7 @@ for _tool, _more in {"edit_post": {"text": "Lamp"}, "delete_post": {}}.items():
     SCENARIOS[_tool, "not_author"] = _on_post(lambda d: d.followed(), **_more)
 SCENARIOS |= {
     ("search_social_users", "not_found"): lambda d: {
-        "list_id": d.list(own=False, visibility="private").id
+        "list_id": d.a_list(own=False, visibility="private").id
     },
     ("get_social_feed", "not_found"): lambda d: {"list_id": "lst_none"},
     ("search_posts", "not_found"): lambda d: {"user_id": "usr_none"},
@@ -130,11 +130,11 @@ SCENARIOS |= {
         "user_id": d.stranger().id,
         "decision": "accept",
     },
-    ("create_social_list", "title_taken"): lambda d: {"title": d.list().title.upper()},
+    ("create_social_list", "title_taken"): lambda d: {"title": d.a_list().title.upper()},
     ("change_social_list_members", "not_found"): _member("add", lambda d: "usr_none"),
     ("change_social_list_members", "own_account"): _member("add", lambda d: d.me),
     ("change_social_list_members", "not_list_owner"): lambda d: {
-        "list_id": d.list(own=False).id,
+        "list_id": d.a_list(own=False).id,
         "user_id": d.stranger().id,
         "action": "add",
     },

@@ -150,7 +150,7 @@ def create_social_list(
     "write",
     phrases=(
         "Please {action} {user_id} as a member of {list_id}",
-        "On social media, {action} {user_id} as an account on {list_id}",
+        "On social media, {action} {user_id} as a member of {list_id}",
         "For {list_id}, {action} {user_id} as a member",
     ),
     refuses=(

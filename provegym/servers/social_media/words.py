@@ -25,7 +25,7 @@ SAYINGS = (
     "Best part of the week: {thing}",
     "Three lessons from {thing}",
     "Two years ago I knew nothing about {thing}",
-    "Honest opinion: {thing} is worth the money",
+    "My honest opinion on {thing}: worth the money",
     "{day} plan: {thing} and nothing else",
     "I gave {thing} another try in {city}",
     "Saved ${amount} for {thing} this month",
@@ -37,7 +37,7 @@ COMPANY_SAYINGS = (
     "We give ${amount} to everyone who teaches {thing}",
     "New on our blog: {thing} for beginners",
     "Free workshop on {thing} in {city}",
-    "{percent} percent off all about {thing}",
+    "{percent} percent off everything for {thing}",
 )
 MENTIONS = (
     "{thing} with @{handle}",
