@@ -139,6 +139,8 @@ class Grpo(Section):
     """Group-relative policy optimization; `beta` weighs the KL term, 0 leaves it out."""
 
     steps: Count = 350
+    tasks: Natural = 0
+    """Learn from the first so many tasks that fit the limits; 0 means all (ours)."""
     group_size: Annotated[int, Field(ge=2)] = 16
     prompts_per_step: Count = 16
     learning_rate: Positive = 1e-6

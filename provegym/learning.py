@@ -74,6 +74,7 @@ def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> P
     model, tokenizer = models.load(start, trainable=True)
     settings = trl.GrpoConfig(
         steps=wanted.steps,
+        tasks=wanted.tasks,
         prompts_per_step=wanted.prompts_per_step,
         group_size=wanted.group_size,
         learning_rate=wanted.learning_rate,

@@ -51,6 +51,7 @@ ROUNDING = 2e-3
 class GrpoConfig:
     """Settings of a run. Steps times prompts times group size is the number of rollouts.
 
+    It learns from the first `tasks` that fit the limits (0: from all), seen again and again.
     `preset` names the reward. `train_layers` lets only the adapters of that many top layers learn
     (0: everything does), `max_steps` counts assistant messages in one user turn, `max_seconds`
     ends the run at the first step that passes it (0: never), `beta` weighs the KL term to the
@@ -58,6 +59,7 @@ class GrpoConfig:
     """
 
     steps: int = 30
+    tasks: int = 0
     prompts_per_step: int = 4
     group_size: int = 8
     learning_rate: float = 1e-4
@@ -100,6 +102,7 @@ def train(
     if not fitting:
         raise InputError(f"none of {len(tasks)} tasks fits {config.limits}; raise the limits")
     models.train_top(model, config.train_layers)
+    fitting = fitting[: config.tasks or None]
     with models.calm():
         trainer = Trainer(model, tokenizer, fitting, config, out, open_session, progress)
         trainer.train(resume_from_checkpoint=trainer.resume())

@@ -413,6 +413,14 @@ def test_the_order_of_tasks_depends_on_the_seed_and_covers_all_before_repeating(
     assert len(orders) > 1
 
 
+def test_the_first_tasks_are_learnt_from_again_and_again_if_asked_for(
+    warm: Path, tasks: list[Task], open_session: SessionOpener, tmp_path: Path
+) -> None:
+    config = replace(SHORT, steps=2, tasks=1, prompts_per_step=1)
+    curve = grpo(warm, tasks, config, tmp_path, open_session)
+    assert [set(row["tasks"]) for row in curve] == [{tasks[0].id}] * 2
+
+
 def test_training_without_a_task_that_fits_is_refused(
     fresh: Any, tokenizer: Any, tasks: list[Task], open_session: SessionOpener, tmp_path: Path
 ) -> None:
