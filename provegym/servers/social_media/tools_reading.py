@@ -64,7 +64,7 @@ def search_social_users(
     query: str = "",
     group: Group | None = None,
     list_id: ListId | None = None,
-    limit: Limit = 5,
+    limit: Limit = 4,
     cursor: str = "",
 ) -> UserPage:
     """Search other accounts by name, and see followers and how the user and they stand.
@@ -130,7 +130,7 @@ def get_social_feed(
     net: Network,
     list_id: ListId | None = None,
     since: Date | None = None,
-    limit: Limit = 5,
+    limit: Limit = 4,
     cursor: str = "",
 ) -> PostPage:
     """Show the newest posts of the accounts that the user follows, or of those on a list.
@@ -177,7 +177,7 @@ def search_posts(
     scope: Scope | None = None,
     since: Date | None = None,
     until: Date | None = None,
-    limit: Limit = 5,
+    limit: Limit = 4,
     cursor: str = "",
 ) -> PostPage:
     """Search all posts that the user can see, newest first.
@@ -223,7 +223,7 @@ def _scoped(net: Network, scope: Scope | None, user_id: str | None) -> list[Post
     refuses=("not_found", "blocked", "private_account"),
     sample=samples.post,
 )
-def get_post(net: Network, post_id: PostId, limit: Limit = 5, cursor: str = "") -> PostView:
+def get_post(net: Network, post_id: PostId, limit: Limit = 4, cursor: str = "") -> PostView:
     """Show a post in full and its comments, oldest first, without those of blocked accounts.
 
     Args:
@@ -258,7 +258,7 @@ def list_social_notifications(
     net: Network,
     kind: Kind | None = None,
     status: Status | None = None,
-    limit: Limit = 5,
+    limit: Limit = 4,
     cursor: str = "",
 ) -> NotificationPage:
     """List who liked, commented, mentioned, followed or asks to follow the user, newest first.
@@ -300,7 +300,7 @@ def list_social_lists(
     query: str = "",
     owner: Owner | None = None,
     user_id: UserId | None = None,
-    limit: Limit = 5,
+    limit: Limit = 4,
     cursor: str = "",
 ) -> ListPage:
     """List the user's own lists of accounts and the public lists of others, by title.
