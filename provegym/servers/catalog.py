@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from provegym.servers import SERVERS, load, world
 from provegym.world.server import Server
@@ -61,7 +61,7 @@ def _codes(tool: Tool) -> str:
     return ", ".join(tool.refuses)
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     def lines() -> Iterator[str]:
         yield from (_line(heads), _line(["---"] * len(heads)))
         yield from map(_line, rows)
@@ -69,6 +69,6 @@ def _table(heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
     return "\n".join(lines()) + "\n"
 
 
-def _line(cells: tuple[object, ...] | list[str]) -> str:
+def _line(cells: Sequence[object]) -> str:
     texts = (" ".join(str(cell).split()).replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(texts)} |".replace("|  |", "| |")
