@@ -11,9 +11,25 @@ from provegym.world.world import World
 
 SERVERS: dict[str, str] = {
     "banking": "provegym.servers.banking",
+    "budget": "provegym.servers.budget",
     "calendar": "provegym.servers.calendar",
+    "crm": "provegym.servers.crm",
+    "email": "provegym.servers.email",
     "filesystem": "provegym.servers.filesystem",
+    "food_delivery": "provegym.servers.food_delivery",
+    "iot_devices": "provegym.servers.iot_devices",
+    "issue_tracker": "provegym.servers.issue_tracker",
+    "maps": "provegym.servers.maps",
+    "marketplace": "provegym.servers.marketplace",
+    "payments": "provegym.servers.payments",
+    "retail_chain": "provegym.servers.retail_chain",
     "shopping": "provegym.servers.shopping",
+    "social_media": "provegym.servers.social_media",
+    "team_chat": "provegym.servers.team_chat",
+    "trading": "provegym.servers.trading",
+    "travel_booking": "provegym.servers.travel_booking",
+    "vehicle": "provegym.servers.vehicle",
+    "video_meeting": "provegym.servers.video_meeting",
 }
 """Where each server lives; a module there holds `SERVER`."""
 
