@@ -113,12 +113,14 @@ app.add_typer(cli_dataset.app, name="dataset")
 
 
 def _named(servers: str) -> tuple[str, ...]:
-    """Server names from an option. Raises `UnknownName`."""
+    """Server names from an option. Raises `UnknownName`, and `InputError` for one named twice."""
     from provegym import servers as library
 
     names = tuple(name.strip() for name in servers.split(",")) if servers else (*library.SERVERS,)
     for name in names:
         library.load(name)
+    if len(set(names)) < len(names):
+        raise InputError(f"{servers!r} names a server twice; name each once")
     return names
 
 
@@ -136,6 +138,8 @@ def graph(
     from provegym.graph.draw import draw
     from provegym.graph.store import cached
 
+    if out.suffix == ".svg":
+        raise InputError(f"{out} is where the picture goes; name the graph like graph.json")
     found = cached([library.load(name) for name in _named(servers)], out)
     draw(found, out.with_suffix(".svg"))
     if json:
@@ -314,11 +318,12 @@ def rescore(
 
     The replayed traces are written beside the scores.
     """
-    from provegym import worlds
+    from provegym import records, worlds
     from provegym.rollout.rescore import rescore_file
     from provegym.rollout.run import load_tasks
     from provegym.scoring import score_files
 
+    records.check_output(out, "scores", (tasks, traces))
     replayed = out.with_suffix(".traces.jsonl")
     content = worlds.content(load_tasks(tasks))
     with terminal.progress("replay") as advance:

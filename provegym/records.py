@@ -105,6 +105,23 @@ def encode(record: object) -> bytes:
         raise InputError(f"a {type(record).__name__} cannot be written as JSON: {error}") from error
 
 
+def check_output(out: Path, kind: str, inputs: Iterable[Path]) -> None:
+    """See that `out` may be replaced by a file of that kind.
+
+    Raises `InputError` where it is one of `inputs` (or another name of it), and `ManifestMismatch`
+    where something else was written there before.
+    """
+    for path in inputs:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise InputError(f"{out} is what this command reads; choose another path to write to")
+    found = read_manifest(out)
+    made = found.kind if found else "something without a manifest"
+    if out.is_file() and out.stat().st_size and made != kind:
+        raise ManifestMismatch(
+            f"{out} holds {made}, not {kind} to be replaced; delete it or choose another path"
+        )
+
+
 def write_atomic(path: str | Path, lines: Iterable[bytes]) -> None:
     """Replace `path` by `lines` (given without newlines) at once; missing folders are made.
 
@@ -113,6 +130,7 @@ def write_atomic(path: str | Path, lines: Iterable[bytes]) -> None:
     """
     path = Path(path)
     try:
+        _refuse_special(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
@@ -246,6 +264,7 @@ class Store(Generic[T]):
 
     def _open_locked(self) -> int:
         try:
+            _refuse_special(self.path)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -383,6 +402,12 @@ def _end_of_last_line(file: int, size: int) -> int:
             return start + newline + 1
         size = start
     return 0
+
+
+def _refuse_special(path: Path) -> None:
+    """Devices and pipes cannot be replaced, locked or read back."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path} is not a plain file; choose another path")
 
 
 def _cannot_write(path: Path, error: OSError) -> InputError:

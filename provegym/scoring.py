@@ -44,9 +44,10 @@ def score_files(
 
     Raises `UnknownName` for the preset, `BrokenRecord` for a line that cannot be read, and
     `InputError` for a trace whose task is not among the tasks or a task id used twice. `out` is
-    written whole or not at all.
+    written whole or not at all, and replaces nothing but scores.
     """
     chosen = preset_of(preset)
+    records.check_output(out, "scores", (tasks, traces))
     known = _by_id(tasks)
     scores: list[Score] = []
     records.write_atomic(out, _lines(known, traces, chosen, scores))

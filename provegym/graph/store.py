@@ -18,6 +18,8 @@ def load(path: Path) -> Graph:
         return msgspec.json.decode(path.read_bytes(), type=Graph)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such graph; make it with `provegym graph`") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
         raise InputError(f"{path}: not a graph: {error}") from error
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from provegym.errors import InputError
 from provegym.records import (
     Manifest,
+    check_output,
     config_hash,
     content_hash,
     encode,
@@ -61,6 +62,7 @@ def rescore_file(
 
     Raises `InputError` for a broken file and for a trace whose task is not among the tasks.
     """
+    check_output(out, "traces", (tasks, traces))
     by_id = {task.id: task for task in load_tasks(tasks)}
     total = sum(1 for _ in read(traces, Trace))
 

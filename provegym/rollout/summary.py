@@ -44,7 +44,7 @@ def summarize(traces: Iterable[Trace]) -> TraceSummary:
     forms: Counter[str] = Counter()
     faults: Counter[str] = Counter()
     for trace in traces:
-        totals.update(traces=1, masked=is_masked(trace), calls=len(trace.calls))
+        totals.update(traces=1, masked=int(is_masked(trace)), calls=len(trace.calls))
         totals.update(read=trace.usage.prompt_tokens, written=trace.usage.completion_tokens)
         outcomes.update(call.outcome for call in trace.calls)
         stops[trace.stop_reason] += 1

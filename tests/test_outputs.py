@@ -1,0 +1,87 @@
+"""What commands may write over, and what not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from provegym import cli, records
+from provegym.errors import InputError, ManifestMismatch
+from provegym.rollout.summary import summarize
+from provegym.types import Call, Task, Trace, Turn
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Tasks and traces of one task."""
+    tasks, traces = tmp_path / "tasks.jsonl", tmp_path / "traces.jsonl"
+    records.write_atomic(tasks, [records.encode(Task("t", "abstention", (Turn("Hello."),)))])
+    records.write_atomic(traces, [records.encode(Trace("r", "t", (), stop_reason="done"))])
+    return tasks, traces
+
+
+@pytest.mark.parametrize("verb", ["score", "rescore"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_an_input_is_never_written_over(
+    files: tuple[Path, Path], verb: str, which: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [path.read_bytes() for path in files]
+    told = ["--tasks", str(files[0]), "--traces", str(files[1]), "--out", str(files[which])]
+    assert cli.call([verb, *told]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_replayed_traces_never_replace_the_traces_they_are_made_from(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks, traces = files
+    named = traces.rename(traces.with_name("s.traces.jsonl"))
+    before = named.read_bytes()
+    told = ["--tasks", str(tasks), "--traces", str(named), "--out", str(tasks.parent / "s.jsonl")]
+    assert cli.call(["rescore", *told]) == 2
+    assert "is what this command reads" in capsys.readouterr().err
+    assert named.read_bytes() == before
+
+
+def test_scores_replace_scores_and_nothing_else(files: tuple[Path, Path], tmp_path: Path) -> None:
+    told = ["--tasks", str(files[0]), "--traces", str(files[1]), "--out"]
+    assert cli.call(["score", *told, str(tmp_path / "s.jsonl")]) == 0
+    assert cli.call(["score", *told, str(tmp_path / "s.jsonl")]) == 0
+    (tmp_path / "notes.txt").write_text("mine")
+    assert cli.call(["score", *told, str(tmp_path / "notes.txt")]) == 2
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    records.write_manifest(tmp_path / "notes.txt", records.Manifest("tasks"))
+    with pytest.raises(ManifestMismatch, match="holds tasks, not scores"):
+        records.check_output(tmp_path / "notes.txt", "scores", ())
+
+
+def test_pipes_and_devices_are_left_alone(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="is not a plain file"):
+        records.write_atomic(pipe, [b"x"])
+    with pytest.raises(InputError, match="is not a plain file"):
+        records.Store(pipe, Task, records.Manifest("tasks"))
+    assert pipe.is_fifo()
+    assert not list(tmp_path.glob("*.manifest.json"))
+
+
+def test_a_folder_is_no_graph_and_a_server_is_named_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.call(["graph", "--servers", "banking", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"error: cannot read {tmp_path}: Is a directory\n"
+    assert cli.call(["graph", "--servers", "banking", "--out", str(tmp_path / "g.svg")]) == 2
+    assert "is where the picture goes" in capsys.readouterr().err
+    twice = ["graph", "--servers", "banking,banking", "--out", str(tmp_path / "graph.json")]
+    assert cli.call(twice) == 2
+    assert "names a server twice" in capsys.readouterr().err
+
+
+def test_the_masked_are_counted_even_if_there_is_one_trace() -> None:
+    lost = Trace("r", "t", (Call("x", {}, turn=0, step=0, outcome="infrastructure"),))
+    assert repr(summarize([lost]).masked) == "1"
+    assert repr(summarize([Trace("r", "t", ())]).masked) == "0"
