@@ -16,20 +16,13 @@ app = typer.Typer(help="The library of tool servers.", rich_markup_mode=None)
 @app.command("list", epilog=example("provegym servers list"))
 def list_all(json: Json = False) -> None:
     """List the servers with their numbers of tools and of rows in a world."""
-    from provegym import servers
+    from provegym.servers.catalog import COLUMNS, overview
 
-    rows = []
-    for name in servers.SERVERS:
-        server = servers.load(name)
-        effects = [tool.effect for tool in server.tools.values()]
-        seeded = sum(len(table.rows) for table in servers.world(0, (name,)).templates.values())
-        counts = (len(effects), effects.count("read"), effects.count("write"), seeded)
-        rows.append((name, server.title, *counts))
-    columns = ("server", "title", "tools", "reads", "writes", "rows")
+    rows = overview()
     if json:
-        terminal.as_json([dict(zip(columns, row, strict=True)) for row in rows])
+        terminal.as_json([dict(zip(COLUMNS, row, strict=True)) for row in rows])
         return
-    terminal.table(columns, rows)
+    terminal.table(COLUMNS, rows)
     terminal.line(f"{len(rows)} servers, {sum(row[2] for row in rows)} tools")
 
 

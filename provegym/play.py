@@ -61,11 +61,9 @@ class Prompt(Cmd):
 
     def do_tools(self, _: str) -> None:
         """Tools: the session's tools, each with its parameters."""
-        for tool in self.session.tools():
-            parameters = tool.function.parameters
-            needed = parameters["required"]
-            names = (n if n in needed else f"[{n}]" for n in parameters["properties"])
-            self._say(f"{tool.function.name}({', '.join(names)})")
+        for schema in self.session.tools():
+            name = schema.function.name
+            self._say(f"{name}({self.session.world.tools[name].tool.usage})")
 
     def do_show(self, name: str) -> None:
         """Show TOOL: what a model is told about the tool."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,15 +17,13 @@ if TYPE_CHECKING:
     from provegym.synth.pipeline import Summary as SynthSummary
     from provegym.world.contract import Report
     from provegym.world.server import Server
-    from provegym.world.tool import Tool
     from provegym.world.world import World
 
 
 def show_server(server: Server, world: World) -> None:
     """A server's tools and the sizes of its tables."""
     tools = [
-        (tool.name, tool.effect, ", ".join(_parameters(tool)), tool.description)
-        for tool in server.tools.values()
+        (tool.name, tool.effect, tool.usage, tool.description) for tool in server.tools.values()
     ]
     table(("tool", "effect", "parameters", "description"), tools, server.title)
     sizes = [(template.name, len(template.rows)) for template in world.templates.values()]
@@ -95,12 +93,6 @@ def show_run(summary: RunSummary) -> None:
     line(f"peak memory: {summary.peak_memory / 2**30:.2f} GiB")
     line(f"files: {summary.folder}")
     line(f"report: {summary.report}")
-
-
-def _parameters(tool: Tool) -> Iterator[str]:
-    """Names of a tool's parameters, optional ones in brackets."""
-    for parameter in tool.parameters:
-        yield parameter.name if parameter.name in tool.required else f"[{parameter.name}]"
 
 
 def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:

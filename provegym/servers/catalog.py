@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from provegym.servers import SERVERS, load, world
 from provegym.world.server import Server
-from provegym.world.tool import Tool
 
 HEAD = """# The library of servers
 
@@ -18,29 +17,38 @@ Written from the code by `provegym servers document --out docs/servers.md`; do n
 """
 
 
+COLUMNS = ("server", "title", "tools", "reads", "writes", "rows")
+
+
+def overview() -> list[tuple[str, str, int, int, int, int]]:
+    """A row for each server, as `COLUMNS` say; rows are counted in the world of seed 0."""
+    rows = []
+    for name in SERVERS:
+        server = load(name)
+        effects = [tool.effect for tool in server.tools.values()]
+        counts = (len(effects), effects.count("read"), effects.count("write"))
+        rows.append((name, server.title, *counts, sum(_sizes(server).values())))
+    return rows
+
+
 def markdown() -> str:
     """All servers: an overview, then the tables and tools of each."""
     chosen = [load(name) for name in SERVERS]
     tools = sum(len(server.tools) for server in chosen)
     head = HEAD.format(servers=len(chosen), tools=tools)
-    sections = [_overview(chosen), *(_section(server) for server in chosen)]
+    sections = [_overview(), *(_section(server) for server in chosen)]
     return "\n".join([head, *sections])
 
 
-def _overview(servers: list[Server]) -> str:
-    rows = []
-    for server in servers:
-        effects = [tool.effect for tool in server.tools.values()]
-        counts = (len(effects), effects.count("read"), effects.count("write"))
-        link = f"[{server.name}](#{server.name})"
-        rows.append((link, server.title, *counts, sum(_sizes(server).values())))
-    return _table(("server", "what it is", "tools", "reads", "writes", "rows"), rows)
+def _overview() -> str:
+    rows = [(f"[{name}](#{name})", *others) for name, *others in overview()]
+    return _table(("server", "what it is", *COLUMNS[2:]), rows)
 
 
 def _section(server: Server) -> str:
     sizes = ", ".join(f"{name} {size}" for name, size in _sizes(server).items())
     tools = [
-        (f"`{tool.name}`", tool.effect, _parameters(tool), tool.description, _codes(tool))
+        (f"`{tool.name}`", tool.effect, tool.usage, tool.description, ", ".join(tool.refuses))
         for tool in server.tools.values()
     ]
     listed = _table(("tool", "effect", "parameters", "description", "refusals"), tools)
@@ -50,15 +58,6 @@ def _section(server: Server) -> str:
 def _sizes(server: Server) -> dict[str, int]:
     tables = world(0, (server.name,)).templates
     return {name.partition(".")[2] or name: len(table.rows) for name, table in tables.items()}
-
-
-def _parameters(tool: Tool) -> str:
-    names = (p.name if p.name in tool.required else f"[{p.name}]" for p in tool.parameters)
-    return ", ".join(names)
-
-
-def _codes(tool: Tool) -> str:
-    return ", ".join(tool.refuses)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -73,6 +73,12 @@ class Tool:
         return _find, (self.run.__module__, self.name)
 
     @property
+    def usage(self) -> str:
+        """Names of the parameters with commas between, optional ones in brackets."""
+        names = (p.name if p.name in self.required else f"[{p.name}]" for p in self.parameters)
+        return ", ".join(names)
+
+    @property
     def sensitive(self) -> frozenset[str]:
         """Parameters that hold a secret."""
         return frozenset(p.name for p in self.parameters if p.has(SENSITIVE))
