@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from typing import Any
 
@@ -17,6 +15,7 @@ from provegym.servers.banking import SERVER
 from provegym.servers.banking.state import violations
 from provegym.world.fields import cents, money
 from tests.servers.bank_desk import Desk, desk, sample, world
+from tests.servers.elsewhere import digests_elsewhere
 
 # -- movements of money ------------------------------------------------------------------------
 
@@ -346,21 +345,7 @@ def test_a_sampled_search_finds_something() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.banking import SERVER; from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
-        ).stdout.strip()
-        for hash_seed in ("1", "2")
-    }
-    assert digests == {world(7).digest}
+    assert digests_elsewhere("banking", 7) == {world(7).digest}
     assert world(7).digest != world(8).digest
 
 

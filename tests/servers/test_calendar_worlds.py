@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from random import Random
 from typing import Any
@@ -15,6 +12,7 @@ from provegym.servers.calendar.state import (
 )
 from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.elsewhere import digests_elsewhere
 
 
 def agenda(session: Session) -> Agenda:
@@ -78,18 +76,4 @@ def _sampled(session: Session, name: str, rnd: Random) -> dict[str, Any]:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    text = (
-        "from provegym.world.world import World; from provegym.servers.calendar import SERVER;"
-        "print(World(5, [SERVER]).digest)"
-    )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", text],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }
-    assert found == {World(5, [SERVER]).digest}
+    assert digests_elsewhere("calendar", 5) == {World(5, [SERVER]).digest}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 
 import msgspec
@@ -16,6 +14,7 @@ from provegym.servers.crm.state import Crm, violations
 from provegym.world.explore import Walk
 from provegym.world.fields import cents, money
 from tests.servers.crm_desk import Desk, desk, sample, world
+from tests.servers.elsewhere import digests_elsewhere
 
 # -- leads -------------------------------------------------------------------------------------
 
@@ -234,14 +233,7 @@ def test_seeded_worlds_are_large_sound_and_have_distinct_names() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.crm import SERVER; from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    env = {"PYTHONHASHSEED": "1", "PYTHONPATH": ":".join(sys.path)}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
-    assert done.stdout.strip() == world(7).digest
+    assert digests_elsewhere("crm", 7) == {world(7).digest}
     assert world(7).digest != world(8).digest
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import msgspec
@@ -15,6 +13,7 @@ from provegym.world.sample import arguments
 from provegym.world.schema import lint
 from provegym.world.session import Session
 from tests.servers.disk_calls import disk_of, world
+from tests.servers.elsewhere import digests_elsewhere
 
 
 def ok(session: Session, name: str, /, **given: Any) -> Any:
@@ -41,12 +40,8 @@ def test_a_seeded_disk_has_500_rows_and_breaks_no_rule(seed: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_disk_in_another_process() -> None:
-    program = (
-        "from provegym.servers.filesystem import SERVER; from provegym.world.world import World; "
-        "print(World(5, [SERVER]).digest)"
-    )
-    other = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert other.stdout.decode().strip() == world(5).digest != world(6).digest
+    assert digests_elsewhere("filesystem", 5) == {world(5).digest}
+    assert world(5).digest != world(6).digest
 
 
 @pytest.mark.parametrize("name", SERVER.tools)

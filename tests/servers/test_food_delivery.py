@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from datetime import UTC, date, datetime
 from random import Random
 from typing import Any
@@ -17,6 +15,7 @@ from provegym.servers.food_delivery.pricing import Priced, bill, delivery_fee, p
 from provegym.servers.food_delivery.service import free_courier, schedule
 from provegym.servers.food_delivery.state import Promo, Restaurant, kilometres, metres
 from provegym.world.sample import arguments
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.food_delivery_desk import Desk, desk, world
 
 GRILL = Restaurant(
@@ -122,15 +121,8 @@ def test_seeded_towns_are_sound_large_and_name_their_rows_apart() -> None:
 
 
 def test_a_seed_gives_the_same_town_in_another_process() -> None:
-    code = (
-        "from provegym.servers.food_delivery import SERVER;"
-        "from provegym.world.world import World;"
-        "import sys; sys.stdout.write(World(7, [SERVER]).digest)"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    assert other == world(7).digest != world(8).digest
+    assert digests_elsewhere("food_delivery", 7) == {world(7).digest}
+    assert world(7).digest != world(8).digest
 
 
 @pytest.mark.parametrize("name", SERVER.tools)

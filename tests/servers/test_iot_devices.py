@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,6 +19,7 @@ from provegym.servers.iot_devices.sensing import conditions, holds, spoken, valu
 from provegym.servers.iot_devices.state import Sensor
 from provegym.servers.iot_devices.views import watts
 from provegym.world.sample import arguments
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.iot_devices_home import calm, hub, world
 
 # -- commands ------------------------------------------------------------------------------
@@ -374,15 +373,8 @@ def test_sampled_arguments_succeed_in_most_worlds() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.iot_devices import SERVER; from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    env = {"PYTHONHASHSEED": "2", "PYTHONPATH": ":".join(sys.path)}
-    got = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=env
-    )
-    assert got.stdout.strip() == world(7).digest != world(8).digest
+    assert digests_elsewhere("iot_devices", 7) == {world(7).digest}
+    assert world(7).digest != world(8).digest
 
 
 def test_independent_writes_in_either_order_give_the_same_changes() -> None:

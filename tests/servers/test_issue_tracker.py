@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from itertools import pairwise
 
 import msgspec
@@ -15,6 +13,7 @@ from provegym.servers.issue_tracker import SERVER
 from provegym.servers.issue_tracker.state import Tracker, violations
 from provegym.servers.issue_tracker.workflows import WORKFLOWS, path_to
 from provegym.world.explore import Walk
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.issue_tracker_board import Board, board, sample, world
 
 # -- workflows ---------------------------------------------------------------------------------
@@ -286,14 +285,7 @@ def test_seeded_worlds_are_large_sound_and_have_distinct_titles() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.issue_tracker import SERVER; from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    env = {"PYTHONHASHSEED": "1", "PYTHONPATH": ":".join(sys.path)}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
-    assert done.stdout.strip() == world(7).digest
+    assert digests_elsewhere("issue_tracker", 7) == {world(7).digest}
     assert world(7).digest != world(8).digest
 
 

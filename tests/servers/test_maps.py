@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from itertools import pairwise, permutations
 from math import pi
 
@@ -22,6 +20,7 @@ from provegym.servers.maps.rules import violations
 from provegym.servers.maps.state import SPEEDS, Mode, Place, Road, point
 from provegym.servers.maps.views import is_open_at
 from provegym.world.table import Template
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.map_desk import Desk, desk, sample, world
 
 # -- geometry ----------------------------------------------------------------------------------
@@ -345,21 +344,7 @@ def test_a_long_walk_keeps_the_invariants() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.maps import SERVER; from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
-        ).stdout.strip()
-        for hash_seed in ("1", "2")
-    }
-    assert digests == {world(7).digest}
+    assert digests_elsewhere("maps", 7) == {world(7).digest}
 
 
 def test_each_phrase_says_all_that_the_call_needs() -> None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from datetime import date
 from random import Random
 
@@ -23,6 +21,7 @@ from provegym.servers.marketplace.trade import (
 )
 from provegym.world.fields import cents
 from provegym.world.sample import arguments
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.marketplace_desk import desk, world
 
 
@@ -145,15 +144,8 @@ def test_seeded_markets_are_sound_large_and_name_their_rows_apart() -> None:
 
 
 def test_a_seed_gives_the_same_market_in_another_process() -> None:
-    code = (
-        "from provegym.servers.marketplace import SERVER;"
-        "from provegym.world.world import World;"
-        "import sys; sys.stdout.write(World(7, [SERVER]).digest)"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    assert other == world(7).digest != world(8).digest
+    assert digests_elsewhere("marketplace", 7) == {world(7).digest}
+    assert world(7).digest != world(8).digest
 
 
 @pytest.mark.parametrize("name", SERVER.tools)

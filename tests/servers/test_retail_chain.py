@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from datetime import date, datetime, timedelta
 from random import Random
@@ -18,6 +16,7 @@ from provegym.servers.retail_chain.state import Chain, PriceRule, Product
 from provegym.servers.retail_chain.stock import all_held, held, store_status
 from provegym.world.fields import cents
 from provegym.world.sample import arguments
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.retail_chain_office import Office, office, world
 
 LAMP = Product("prd_1", "Lamp", "lighting", 1999, 1000)
@@ -147,15 +146,8 @@ def slots(row: object) -> tuple[str, ...]:
 
 
 def test_a_seed_gives_the_same_chain_in_another_process() -> None:
-    code = (
-        "from provegym.servers.retail_chain import SERVER;"
-        "from provegym.world.world import World;"
-        "import sys; sys.stdout.write(World(7, [SERVER]).digest)"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    assert other == world(7).digest != world(8).digest
+    assert digests_elsewhere("retail_chain", 7) == {world(7).digest}
+    assert world(7).digest != world(8).digest
 
 
 @pytest.mark.parametrize("name", SERVER.tools)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from datetime import date
 from functools import lru_cache
 from random import Random
@@ -27,6 +25,7 @@ from provegym.world.sample import arguments
 from provegym.world.schema import lint
 from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.elsewhere import digests_elsewhere
 
 SEEDS = range(40)
 KITCHEN = Category("cat_k", "kitchen", 825, 30)
@@ -166,15 +165,8 @@ def test_a_seeded_shop_is_sound_and_large(seed: int) -> None:
 
 
 def test_a_seed_gives_the_same_shop_in_another_process() -> None:
-    code = (
-        "from provegym.servers.shopping import SERVER;"
-        "from provegym.world.world import World;"
-        "import sys; sys.stdout.write(World(7, [SERVER]).digest)"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    assert other == World(7, [SERVER]).digest != world(8).digest
+    assert digests_elsewhere("shopping", 7) == {World(7, [SERVER]).digest}
+    assert World(7, [SERVER]).digest != world(8).digest
 
 
 @pytest.mark.parametrize("name", SERVER.tools)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 from provegym.seeding import rng
@@ -13,6 +10,7 @@ from provegym.servers.social_media.invariants import violations
 from provegym.world.explore import Walk
 from provegym.world.sample import arguments
 from provegym.world.world import World
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.social_media_desk import Desk, desk, world
 
 
@@ -373,11 +371,4 @@ def test_long_walks_keep_the_invariants() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    text = (
-        "from provegym.world.world import World; from provegym.servers.social_media import SERVER;"
-        "print(World(5, [SERVER]).digest)"
-    )
-    env = {**os.environ, "PYTHONHASHSEED": "77"}
-    command = [sys.executable, "-c", text]
-    found = subprocess.run(command, env=env, capture_output=True, check=True, text=True).stdout
-    assert found.strip() == World(5, [SERVER]).digest
+    assert digests_elsewhere("social_media", 5) == {World(5, [SERVER]).digest}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +20,7 @@ from provegym.servers.trading.venues import (
     next_open,
 )
 from provegym.world.fields import money
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.trading_desk import Floor, floor, sample, world
 
 # -- exchanges and numbers -----------------------------------------------------------------------
@@ -389,11 +388,5 @@ def test_sampled_arguments_succeed_in_most_worlds() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.trading import SERVER; from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    job = [sys.executable, "-c", code]
-    environment = {"PYTHONHASHSEED": "2", "PYTHONPATH": ":".join(sys.path)}
-    child = subprocess.run(job, check=True, capture_output=True, text=True, env=environment)
-    assert child.stdout.strip() == world(7).digest != world(8).digest
+    assert digests_elsewhere("trading", 7) == {world(7).digest}
+    assert world(7).digest != world(8).digest

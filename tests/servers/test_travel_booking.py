@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +16,7 @@ from provegym.servers.travel_booking.invariants import violations
 from provegym.servers.travel_booking.rules import fare_left, is_international, room_left
 from provegym.world.fields import cents, money
 from provegym.world.sample import arguments
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.travel_desk import Desk, desk, world
 
 
@@ -357,19 +356,7 @@ def test_a_sampled_search_finds_something() -> None:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.travel_booking import SERVER;"
-        "from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={"PYTHONHASHSEED": "5", "PYTHONPATH": ":".join(sys.path)},
-    ).stdout.strip()
-    assert found == world(7).digest
+    assert digests_elsewhere("travel_booking", 7) == {world(7).digest}
     assert world(7).digest != world(8).digest
 
 

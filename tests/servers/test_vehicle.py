@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from random import Random
 
 import msgspec
@@ -24,6 +22,7 @@ from provegym.servers.vehicle.state import (
 )
 from provegym.servers.vehicle.views import drive_minutes
 from provegym.world.fields import cents, money
+from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.vehicle_desk import Desk, desk, sample, world
 
 # -- arithmetic --------------------------------------------------------------------------------
@@ -329,21 +328,7 @@ def _some_arguments(d: Desk, name: str, rnd: Random) -> dict[str, object]:
 
 
 def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    code = (
-        "from provegym.servers.vehicle import SERVER; from provegym.world.world import World;"
-        "print(World(7, [SERVER]).digest)"
-    )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
-        ).stdout.strip()
-        for hash_seed in ("1", "2")
-    }
-    assert digests == {world(7).digest}
+    assert digests_elsewhere("vehicle", 7) == {world(7).digest}
 
 
 def test_each_phrase_says_all_that_the_call_needs() -> None:
