@@ -146,6 +146,8 @@ class Grpo(Section):
     learning_rate: Positive = 1e-6
     beta: Annotated[float, Field(ge=0)] = 0.01
     temperature: Positive = 1.0
+    scale_rewards: Literal["group", "batch", "none"] = "group"
+    """Divide advantages by the standard deviation of the group, of the whole step, or not (ours)."""
     max_completion_tokens: Count = 16_384
     """Of all that follows the prompt in one episode, tool results included."""
     max_reply_tokens: Count = 16_384

@@ -80,6 +80,7 @@ def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> P
         learning_rate=wanted.learning_rate,
         beta=wanted.beta,
         temperature=wanted.temperature,
+        scale_rewards=wanted.scale_rewards,
         preset=wanted.preset,
         seed=config.run.seed,
         train_layers=wanted.train_layers,

@@ -55,7 +55,8 @@ class GrpoConfig:
     `preset` names the reward. `train_layers` lets only the adapters of that many top layers learn
     (0: everything does), `max_steps` counts assistant messages in one user turn, `max_seconds`
     ends the run at the first step that passes it (0: never), `beta` weighs the KL term to the
-    starting policy.
+    starting policy. `scale_rewards` divides advantages by the standard deviation of the "group",
+    of the whole "batch", or, with "none", not at all.
     """
 
     steps: int = 30
@@ -66,6 +67,7 @@ class GrpoConfig:
     adam_epsilon: float = 1e-8
     beta: float = 0.0
     temperature: float = 1.0
+    scale_rewards: str = "group"
     preset: str = "strict"
     seed: int = 0
     train_layers: int = 0
@@ -134,6 +136,7 @@ def _settings(config: GrpoConfig, out: Path) -> TrlConfig:
         lr_scheduler_type="constant",
         temperature=config.temperature,
         max_grad_norm=config.max_grad_norm,
+        scale_rewards=config.scale_rewards,
         beta=0.0,  # the reference policy is set up by our trainer, see there
         loss_type="dapo",  # a sum over tokens, so that groups can be learnt from one by one
         shuffle_dataset=False,
