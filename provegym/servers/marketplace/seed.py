@@ -35,6 +35,7 @@ from provegym.servers.marketplace.trade import (
 from provegym.servers.marketplace.words import COMMENTS, DETAILS, MESSAGES, STYLES, THINGS
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 PAIRS = [a + b for a in LETTERS for b in LETTERS]
@@ -64,6 +65,17 @@ AMONG_OTHERS = 26
 MY_OFFERS: tuple[OfferStatus, ...] = (
     *("pending", "pending", "pending", "declined", "declined", "expired", "withdrawn"),
 )
+SHELVES: dict[str, Category] = {
+    "walnut writing desk": "furniture",
+    "copper kettle set": "tools",
+    "folding canoe": "games",
+    "oak record cabinet": "furniture",
+    "vintage slide projector": "cameras",
+    "brass floor lamp": "furniture",
+    "linen sofa bed": "furniture",
+    "enamel stove": "tools",
+}
+"""Where the thing that a story tells of is listed."""
 
 
 def seed(cast: Cast, rnd: Random) -> Seeds:
@@ -97,6 +109,7 @@ class _Maker:
         self.make_own()
         self.make_sales()
         self.make_offers()
+        self.make_told_sale()
         stars, count = Counter[str](), Counter[str]()
         for r in self.ratings:
             stars[r.seller_id] += r.stars
@@ -263,13 +276,17 @@ class _Maker:
             lot = self.listing(seller, "fixed", ended + 4000, offers=self.rnd.random() < 0.4)
         price = self.agreed(lot, buyer, age) if lot.takes_offers else lot.price
         self.listings[lot.id] = replace(lot, status="sold")
-        buy = Purchase(
-            *(self.id("buy"), lot.id, lot.title, buyer.id, seller.id, price, lot.shipping),
-            *(fee(price), price - fee(price), False, lost),
-            *(self.day(-age), self.day(SHIPS_AFTER - age), self.day(ARRIVES_AFTER - age)),
-        )
+        buy = replace(self.paid(lot, buyer, price, age), lost=lost)
         self.purchases.append(buy)
         return buy
+
+    def paid(self, lot: Listing, buyer: Seller, price: int, age: int) -> Purchase:
+        """The purchase of something so many days ago."""
+        return Purchase(
+            *(self.id("buy"), lot.id, lot.title, buyer.id, lot.seller_id, price, lot.shipping),
+            *(fee(price), price - fee(price), False, False),
+            *(self.day(-age), self.day(SHIPS_AFTER - age), self.day(ARRIVES_AFTER - age)),
+        )
 
     def won(self, lot: Listing, ended: int) -> tuple[Listing, Seller]:
         """The auction with its winner; someone bids where nobody did."""
@@ -345,3 +362,32 @@ class _Maker:
                 *(price, words, status, until),
             )
         )
+
+    # -- the story ---------------------------------------------------------------------------
+
+    def make_told_sale(self) -> None:
+        """What the customer bought of a seller that other servers know of, sent for nothing."""
+        self.rnd, told = self.cast.rng("stories", "marketplace"), stories(self.cast).sale
+        who, age = told.seller, (self.now.date() - told.bought).days
+        known = next((s for s in self.others if s.seller == who.name), None)
+        seller = known or Seller(self.id("mem"), who.name, who.city, False, 0, 0)
+        self.sellers += [] if known else [seller]
+        same = any(li.title.lower() == told.title for li in self.listings.values())
+        title, category = f"{'restored ' * same}{told.title}", SHELVES[told.title]
+        lot = Listing(
+            *(self.id("lst"), seller.id, seller.seller, title, f"{title} {category}".lower()),
+            category=category,
+            condition=self.rnd.choice(CONDITIONS[2:]),
+            kind="fixed",
+            start=told.price,
+            price=told.price,
+            bids=0,
+            shipping=0,
+            takes_offers=False,
+            take=0,
+            ignore=0,
+            status="sold",
+            ends_at=self.at(4000 - 1440 * age),
+        )
+        self.listings[lot.id] = lot
+        self.purchases.append(self.paid(lot, self.me, lot.price, age))
