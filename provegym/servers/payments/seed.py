@@ -22,8 +22,9 @@ from provegym.servers.payments.state import (
     Webhook,
     tax_on,
 )
-from provegym.world.cast import Cast
+from provegym.world.cast import Cast, Person
 from provegym.world.server import Seeds
+from provegym.world.stories import Bill, stories
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
@@ -127,6 +128,10 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _invoices(book)
     _refunds(book)
     webhooks, subscriptions = _webhooks(book)
+    events = _events(book, book.changes, webhooks, subscriptions)
+    book.rnd = cast.rng("stories", "payments")
+    events += _events(book, _stories(book), webhooks, subscriptions)
+    events.sort(key=lambda e: e.created_at)
     return {
         "customers": book.customers,
         "cards": [card for cards in book.cards.values() for card in cards],
@@ -135,20 +140,26 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
         "refunds": book.refunds,
         "webhooks": webhooks,
         "subscriptions": subscriptions,
-        "events": _events(book, webhooks, subscriptions),
+        "events": events,
     }
 
 
 def _customers(book: Book) -> None:
-    """People and companies; the last ones of either are archived. Each has cards on file."""
+    """People and companies, some of them archived. Each has cards on file.
+
+    Whom a story bills is never archived and exempt from tax.
+    """
     rnd, cast = book.rnd, book.cast
+    billed = {bill.payer.email for bill in stories(cast).bills}
     firms = [c for c in cast.companies if c != cast.user.company][:COMPANIES]
     known = [(p.name, p.email) for p in cast.others[:PEOPLE]]
     known += [(name, _office_address(name, i)) for i, name in enumerate(firms)]
     archived = {*rnd.sample(range(len(known)), ARCHIVED)}
     for i, (name, email) in enumerate(known):
-        status = "archived" if i in archived else "active"
-        row = Customer(book.id("cust"), name, email, status, rnd.choice(TAX_RATES))  # type: ignore[arg-type]
+        key, rate = book.id("cust"), rnd.choice(TAX_RATES)
+        plain = email in billed
+        status = "archived" if i in archived and not plain else "active"
+        row = Customer(key, name, email, status, 0 if plain else rate)  # type: ignore[arg-type]
         book.customers.append(row)
         book.cards[row.id] = _cards(book, row.id)
 
@@ -304,11 +315,52 @@ def _webhooks(book: Book) -> tuple[list[Webhook], list[Subscription]]:
     return hooks, subscriptions
 
 
-def _events(book: Book, webhooks: list[Webhook], subscriptions: list[Subscription]) -> list[Event]:
+def _stories(book: Book) -> list[Change]:
+    """The open invoices of the stories, with what is to be told of them."""
+    changes = list[Change]()
+    for bill in stories(book.cast).bills:
+        invoice = _bill(book, bill)
+        book.invoices.append(invoice)
+        changes.append(Change("invoice.created", invoice.created_at, invoice.id))
+        changes.append(Change("invoice.finalized", invoice.finalized_at, invoice.id))
+    return changes
+
+
+def _bill(book: Book, bill: Bill) -> Invoice:
+    """One story's invoice, drafted shortly before it was sent."""
+    made = bill.sent - timedelta(minutes=book.rnd.randrange(5, 90))
+    return Invoice(
+        id=book.id("inv"),
+        customer_id=_customer(book, bill.payer).id,
+        description=bill.work,
+        quantity=1,
+        unit_price=bill.amount,
+        tax=0,
+        due_on=bill.due.isoformat(),
+        status="open",
+        created_at=made.isoformat(),
+        finalized_at=bill.sent.isoformat(),
+    )
+
+
+def _customer(book: Book, person: Person) -> Customer:
+    """The person's row; a new one, exempt from tax, where there is none."""
+    for row in book.customers:
+        if row.email == person.email:
+            return row
+    new = Customer(book.id("cust"), person.name, person.email, "active", 0)
+    book.customers.append(new)
+    book.cards[new.id] = _cards(book, new.id)
+    return new
+
+
+def _events(
+    book: Book, changes: list[Change], webhooks: list[Webhook], subscriptions: list[Subscription]
+) -> list[Event]:
     """What each webhook was told of while it was subscribed, oldest first."""
     healthy = {w.id: w.healthy for w in webhooks}
     events = []
-    for change in sorted(book.changes, key=lambda c: c.at):
+    for change in sorted(changes, key=lambda c: c.at):
         for s in subscriptions:
             if s.event_type != change.event_type or change.at < s.since:
                 continue
