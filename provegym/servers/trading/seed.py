@@ -39,6 +39,7 @@ from provegym.servers.trading.venues import (
 )
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
@@ -232,6 +233,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _working(book, pairs)
     _alerts(book)
     _fund(book)
+    _told_deposit(book)
     return book.rows()
 
 
@@ -471,3 +473,11 @@ def _fund(book: Book) -> None:
         left = total + deposit - aside - power
         if left > 0:
             book.move(portfolio.id, -left, "transfer", book.start - timedelta(hours=30))
+
+
+def _told_deposit(book: Book) -> None:
+    """What the bank sent to the first portfolio; drawn apart, so that all else stays as it is."""
+    told, kept = stories(book.cast).deposit, book.rnd
+    book.rnd = book.cast.rng("stories", "trading")
+    book.move(book.portfolios[0].id, told.amount, "deposit", told.moved)
+    book.rnd = kept

@@ -91,7 +91,9 @@ class BarPage(Struct, frozen=True):
 
 
 class PortfolioItem(Struct, frozen=True):
-    """A portfolio: its cash, what of it can be spent, and what its holdings are worth."""
+    """A portfolio: its cash, what of it can be spent, what its holdings are worth, and what was
+    last deposited from outside.
+    """
 
     id: PortfolioId
     name: str
@@ -100,6 +102,8 @@ class PortfolioItem(Struct, frozen=True):
     cash: Money
     buying_power: Money
     holdings: Money
+    last_deposit: Money
+    deposited_on: Day
 
 
 class PortfolioPage(Struct, frozen=True):
@@ -245,8 +249,12 @@ def bar_item(bar: DailyBar) -> BarItem:
 def portfolio_item(desk: Desk, p: Portfolio) -> PortfolioItem:
     """A portfolio at today's prices."""
     worth = sum(value_of(desk, x) for x in desk.positions.where(portfolio_id=p.id))
-    free = money(free_cash(desk, p))
-    return PortfolioItem(p.id, p.name, p.kind, p.status, money(p.cash), free, money(worth))
+    amounts = map(money, (p.cash, free_cash(desk, p), worth))
+    deposits = desk.cash_movements.where(portfolio_id=p.id, kind="deposit")
+    last = max(deposits, key=lambda m: m.booked_at)
+    return PortfolioItem(
+        *(p.id, p.name, p.kind, p.status, *amounts, money(last.amount), last.booked_at[:10])
+    )
 
 
 def value_of(desk: Desk, position: Position) -> int:
