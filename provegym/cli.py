@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from provegym import __version__, cli_dataset, cli_servers, tables, terminal
-from provegym.errors import InputError, ProvegymError, UnknownName
+from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
     Json,
     Preset,
@@ -61,7 +61,13 @@ def call(arguments: Sequence[str]) -> int:
     try:
         command = typer.main.get_command(app)
         arguments = arguments or ["--help"]
-        return command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
+        code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
+        sys.stdout.flush()
+        return code
+    except OSError as error:
+        terminal.abandon_output()
+        terminal.complain(f"cannot go on: {error}; what was written stays")
+        return 1
     except typer.TyperException as error:
         terminal.complain(f"{error.format_message()} (see provegym --help)")
         return 2
@@ -112,11 +118,15 @@ app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_dataset.app, name="dataset")
 
 
-def _named(servers: str) -> tuple[str, ...]:
-    """Server names from an option. Raises `UnknownName`, and `InputError` for one named twice."""
+def _named(servers: str | None) -> tuple[str, ...]:
+    """Server names from an option, all without it. Raises `UnknownName`, and `InputError` for one
+    named twice.
+    """
     from provegym import servers as library
 
-    names = tuple(name.strip() for name in servers.split(",")) if servers else (*library.SERVERS,)
+    if servers is None:
+        return (*library.SERVERS,)
+    names = tuple(name.strip() for name in servers.split(","))
     for name in names:
         library.load(name)
     if len(set(names)) < len(names):
@@ -127,7 +137,7 @@ def _named(servers: str) -> tuple[str, ...]:
 @app.command(epilog=example("provegym graph --servers banking,shopping --out graph.json"))
 def graph(
     out: Annotated[Path, typer.Option(help="Where the graph goes.")] = Path("graph.json"),
-    servers: Servers = "",
+    servers: Servers = None,
     json: Json = False,
 ) -> None:
     """Find which tool feeds which: by types, and by running a call that fails without the other.
@@ -163,13 +173,15 @@ def synth(
     teacher: Annotated[str, typer.Option(help="offline: plans over the graph.")] = "offline",
     limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
-    servers: Servers = "",
+    servers: Servers = None,
     json: Json = False,
 ) -> None:
     """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
     from provegym import servers as library
     from provegym.config import Synth, load
     from provegym.graph.store import cached
+    from provegym.names import check_names
+    from provegym.records import beside
     from provegym.synth.pipeline import Plan, synthesize
 
     if teacher != "offline":
@@ -178,9 +190,11 @@ def synth(
     settings = told.synth if told else Synth()
     if limit:
         settings = settings.model_copy(update={"limit": limit})
-    names = _named(servers or ",".join(told.run.servers if told else ()))
+    if told:
+        check_names(told)
+    names = told.run.servers if told and servers is None else _named(servers)
     root = seed if seed is not None else (told.run.seed if told else 0)
-    edges = cached([library.load(name) for name in names], out.with_name("graph.json"))
+    edges = cached([library.load(name) for name in names], beside(out, "graph", ".json"))
     with terminal.progress("synth") as advance:
         summary = synthesize(Plan(root, names, names), settings, edges, out, advance)
     if json:
@@ -279,6 +293,11 @@ def rollout(
         terminal.as_json(summary)
     else:
         tables.show_traces(summary, f"{policy}: {out}")
+    if summary.traces == summary.masked:
+        raise InfrastructureError(
+            f"all {summary.masked} episodes were lost to faults ({', '.join(summary.faults)}), none "
+            f"of them the policy's; mend the cause, delete {out} and play again"
+        )
 
 
 @app.command(
@@ -369,11 +388,13 @@ def train(
     """Train the config's policy on a file of tasks; goes on where it was stopped."""
     from provegym import learning
     from provegym.config import load
+    from provegym.names import check_names
     from provegym.rollout.run import load_tasks
 
     if method not in ("grpo", "sft"):
         raise UnknownName("method", method, ["grpo", "sft"])
     told, loaded = load(config, settings or ()), load_tasks(tasks)
+    check_names(told)
     start = learning.starting_policy(told, loaded, terminal.progress)
     if method == "grpo":
         trained = learning.optimize(told, loaded, start, terminal.progress)
@@ -416,6 +437,8 @@ def evaluate(
     measured = [measure_file(tasks, path) for path in files]
     found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
     gain = difference(measured[0][0], measured[1][0]) if against else {}
+    if against and not gain:
+        raise InputError(f"{traces} and {against} have no unmasked episode of the same task")
     if json:
         terminal.as_json({"reports": found, "difference": gain})
     else:

@@ -147,7 +147,7 @@ class Grpo(Section):
     beta: Annotated[float, Field(ge=0)] = 0.01
     temperature: Positive = 1.0
     scale_rewards: Literal["group", "batch", "none"] = "group"
-    """Divide advantages by the standard deviation of the group, of the whole step, or not (ours)."""
+    """Advantages are divided by the standard deviation of the group or the whole step, or not."""
     max_completion_tokens: Count = 16_384
     """Of all that follows the prompt in one episode, tool results included."""
     max_reply_tokens: Count = 16_384

@@ -77,8 +77,11 @@ class Prompt(Cmd):
         """Changes: what differs from the world's start."""
         self._say(_pretty(self.session.changes()))
 
-    def do_undo(self, _: str) -> None:
+    def do_undo(self, rest: str) -> None:
         """Undo: take back the last call that was carried out."""
+        if rest:
+            self._say(f"undo takes back one call and no argument such as {rest!r}; repeat it")
+            return
         past = self._branches[-1][1]
         if not past:
             self._say("there is nothing to undo")

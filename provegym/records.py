@@ -12,11 +12,14 @@ A record file `tasks.jsonl` has its manifest in `tasks.jsonl.manifest.json`.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from io import BufferedReader
@@ -60,14 +63,22 @@ class Manifest(Struct, frozen=True):
     schema: int = SCHEMA
 
 
-def beside(path: Path, name: str) -> Path:
+def beside(path: Path, name: str, suffix: str = ".jsonl") -> Path:
     """The file `name` that belongs to a stage's main file: its stem is part of the name, but for
     `tasks`, so that two task files in one folder keep theirs apart.
     """
-    return path.with_name(f"{'' if path.stem == 'tasks' else path.stem + '.'}{name}.jsonl")
+    return path.with_name(f"{'' if path.stem == 'tasks' else path.stem + '.'}{name}{suffix}")
 
 
-_IDENTITY = ("schema", "kind", "config", "seed", "world", "parent")
+_IDENTITY = {
+    "schema": "schema",
+    "kind": "kind",
+    "config": "other settings (or another version of them), hash",
+    "seed": "seed",
+    "world": "other content of the worlds, hash",
+    "parent": "another input file, hash",
+}
+"""What two manifests of one file must agree in, and what a difference means."""
 
 
 def read(path: str | Path, type_: type[T]) -> Iterator[T]:
@@ -76,11 +87,25 @@ def read(path: str | Path, type_: type[T]) -> Iterator[T]:
     Raises `InputError` if the file cannot be opened and `BrokenRecord` (file, line number, reason)
     at the first line that is not UTF-8, not JSON, too deep, not a `type_`, or of a newer schema.
     """
-    decoder = msgspec.json.Decoder(type_)
-    with _open(Path(path)) as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                yield _decode(decoder, line, str(path), number)
+    for _, record in _numbered(Path(path), type_):
+        yield record
+
+
+def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator[T]:
+    """The same for records that their attribute `key` names: a name used twice is a
+    `BrokenRecord`, too, and so is an empty one.
+    """
+    numbers: dict[str, int] = {}
+    for number, record in _numbered(Path(path), type_):
+        name = getattr(record, key)
+        if not name:
+            raise BrokenRecord(str(path), number, f"{key} is empty; name the record")
+        if name in numbers:
+            raise BrokenRecord(
+                str(path), number, f"{key} {name!r} is that of line {numbers[name]}; rename one"
+            )
+        numbers[name] = number
+        yield record
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -333,12 +358,12 @@ class Store(Generic[T]):
 
 def check_manifest(path: str | Path, found: Manifest, wanted: Manifest) -> None:
     """Raise `ManifestMismatch`, naming the field and both values, unless both made one file."""
-    for field in _IDENTITY:
+    for field, meaning in _IDENTITY.items():
         old, new = getattr(found, field), getattr(wanted, field)
         if old != new:
             raise ManifestMismatch(
-                f"{path} was made with {field} {_short(old)}, but {_short(new)} is asked for now; "
-                f"{_remedy(path)}"
+                f"{path} was made with {meaning} {_short(old)}, but {_short(new)} is asked for "
+                f"now; {_remedy(path)}"
             )
 
 
@@ -353,6 +378,15 @@ def _short(value: object) -> str:
 
 def _added(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
     return {name: old.get(name, 0) + new.get(name, 0) for name in {**old, **new}}
+
+
+def _numbered(path: Path, type_: type[T]) -> Iterator[tuple[int, T]]:
+    """The records with the numbers of their lines."""
+    decoder = msgspec.json.Decoder(type_)
+    with _open(path) as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                yield number, _decode(decoder, line, str(path), number)
 
 
 @contextlib.contextmanager
@@ -374,8 +408,19 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes, path: str, number: in
                 path, number, f"schema {newest} is newer than {SCHEMA}; upgrade provegym"
             )
         return decoder.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BrokenRecord(path, number, str(error)) from error
+    except RecursionError as error:
+        raise BrokenRecord(path, number, "it is nested too deeply to be read") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BrokenRecord(path, number, _reason(line, error)) from error
+
+
+def _reason(line: bytes, error: Exception) -> str:
+    """What is wrong with a line; some causes are named better than the decoder does."""
+    if line.startswith(codecs.BOM_UTF8):
+        return "it begins with a byte-order mark; save the file as plain UTF-8"
+    if re.search(rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", line):
+        return f"{error} (a surrogate such as \\ud800 stands alone; write whole characters)"
+    return str(error)
 
 
 def _replace(path: Path, handle: int, temporary: str, lines: Iterable[bytes]) -> None:
@@ -411,4 +456,6 @@ def _refuse_special(path: Path) -> None:
 
 
 def _cannot_write(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot write {path}: {error.strerror}; make room or choose another path")
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "make room or choose another path" if full else "choose another path"
+    return InputError(f"cannot write {path}: {error.strerror}; {remedy}")

@@ -33,8 +33,8 @@ from provegym.evals.heldout import Measure, Report, difference, measure_file, re
 from provegym.evals.stats import Estimate
 from provegym.graph.edges import Graph
 from provegym.graph.store import cached
+from provegym.names import check_names
 from provegym.report import page
-from provegym.rewards.presets import preset
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
@@ -139,14 +139,6 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
     trained = learning.fine_tune(config, tasks, None, folder / "warm", show)
     recipe = config.model_dump(mode="json")
     return warmstart.ship(trained, tasks, recipe, target or warmstart.SHIPPED)
-
-
-def check_names(config: RunConfig) -> None:
-    """Look every name up before hours are spent. Raises `UnknownName`."""
-    for name in config.run.servers:
-        servers.load(name)
-    preset(config.grpo.preset)
-    preset(config.eval.preset)
 
 
 def claim(config: RunConfig) -> None:

@@ -48,7 +48,7 @@ def score_files(
     """
     chosen = preset_of(preset)
     records.check_output(out, "scores", (tasks, traces))
-    known = _by_id(tasks)
+    known = {task.id: task for task in records.read_distinct(tasks, Task)}
     scores: list[Score] = []
     records.write_atomic(out, _lines(known, traces, chosen, scores))
     made_by = records.Manifest(
@@ -75,15 +75,6 @@ def summarize(scores: list[Score], preset: str, explained: Path | None = None) -
     return ScoreSummary(preset, len(scores), len(scores) - len(counted), means, explained)
 
 
-def _by_id(path: Path) -> dict[str, Task]:
-    tasks: dict[str, Task] = {}
-    for task in records.read(path, Task):
-        if task.id in tasks:
-            raise InputError(f"{path} has two tasks with id {task.id!r}; remove one")
-        tasks[task.id] = task
-    return tasks
-
-
 def _lines(
     tasks: dict[str, Task], traces: Path, preset: Preset, scores: list[Score]
 ) -> Iterator[bytes]:
@@ -99,7 +90,7 @@ def _reasons(tasks: dict[str, Task], traces: Path, preset: Preset) -> Iterator[b
 
 
 def _pairs(tasks: dict[str, Task], traces: Path) -> Iterator[tuple[Task, Trace]]:
-    for trace in records.read(traces, Trace):
+    for trace in records.read_distinct(traces, Trace):
         task = tasks.get(trace.task_id)
         if task is None:
             raise InputError(

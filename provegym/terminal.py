@@ -6,6 +6,7 @@ logs and pipes keep every character. Results go to standard output, progress to 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,11 @@ def as_json(value: object) -> None:
 def complain(text: str) -> None:
     """Print an error as one line."""
     sys.stderr.write(f"error: {' '.join(text.split())}\n")
+
+
+def abandon_output() -> None:
+    """Print no more results: what the stream still holds goes nowhere (a full disk took none)."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -6,9 +6,9 @@ default, and unknown fields are ignored on reading.
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 SCHEMA = 1
 """Version of the record formats below; a newer one is refused on reading."""
@@ -120,6 +120,10 @@ class Task(Struct, frozen=True):
         return tuple([(i, call) for i, turn in enumerate(self.turns) for call in turn.calls])
 
 
+Place = Annotated[int, Meta(ge=0, le=2**31)]
+"""A number from 0 on."""
+
+
 class Call(Struct, frozen=True):
     """A call the policy made. `turn` is the user turn, `step` the assistant message (0-based).
 
@@ -128,8 +132,8 @@ class Call(Struct, frozen=True):
 
     name: str
     arguments: Any
-    turn: int
-    step: int
+    turn: Place
+    step: Place
     outcome: Outcome
     result: Any = None
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from provegym import cli, records
-from provegym.errors import InputError, ManifestMismatch
+from provegym.errors import BrokenRecord, InputError, ManifestMismatch
 from provegym.rollout.summary import summarize
 from provegym.types import Call, Task, Trace, Turn
 
@@ -85,3 +87,64 @@ def test_the_masked_are_counted_even_if_there_is_one_trace() -> None:
     lost = Trace("r", "t", (Call("x", {}, turn=0, step=0, outcome="infrastructure"),))
     assert repr(summarize([lost]).masked) == "1"
     assert repr(summarize([Trace("r", "t", ())]).masked) == "0"
+
+
+def test_a_full_standard_output_is_one_line_and_exit_code_1() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", "from provegym.cli import main; main()", "servers", "list"]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("error: cannot go on: [Errno 28] No space left on device")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"\xef\xbb\xbf{}", "byte-order mark"),
+        (b'{"id": "\\ud800"}', "stands alone"),
+        (b'{"id": "t", "kind": ' + b"[" * 200_000, "nested too deeply"),
+        (b'{"id": "r", "task_id": "t", "calls": [{"name": "x", "arguments": {}, "turn": -1, '
+         b'"step": 0, "outcome": "ok"}]}', ">= 0"),
+        (b'{"id": "", "task_id": "t", "calls": []}', "id is empty"),
+    ],
+    ids=["bom", "surrogate", "deep", "turn", "nameless"],
+)  # fmt: skip
+def test_a_broken_line_is_told_by_its_cause(tmp_path: Path, line: bytes, reason: str) -> None:
+    path = tmp_path / "traces.jsonl"
+    path.write_bytes(line + b"\n")
+    with pytest.raises(BrokenRecord, match=f"traces.jsonl:1: .*{reason}"):
+        list(records.read_distinct(path, Trace))
+
+
+def test_a_name_used_twice_is_told_with_both_lines(tmp_path: Path) -> None:
+    path = tmp_path / "traces.jsonl"
+    path.write_bytes(records.encode(Trace("r", "t", ())) + b"\n\n")
+    with path.open("ab") as file:
+        file.write(records.encode(Trace("r", "t", ())) + b"\n")
+    with pytest.raises(BrokenRecord, match=r"traces.jsonl:3: id 'r' is that of line 1; rename"):
+        list(records.read_distinct(path, Trace))
+
+
+def test_files_without_anything_in_them_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    assert cli.call(["certify", str(empty)]) == 2
+    assert "holds no task" in capsys.readouterr().err
+    assert cli.call(["eval", str(empty), str(empty)]) == 2
+    assert "holds no trace" in capsys.readouterr().err
+    assert cli.call(["graph", "--servers", "", "--out", str(tmp_path / "graph.json")]) == 2
+    assert "unknown server ''" in capsys.readouterr().err
+
+
+def test_a_policy_that_nobody_answers_for_ends_in_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks, out = tmp_path / "tasks.jsonl", tmp_path / "traces.jsonl"
+    task = Task("t", "abstention", (Turn("Hello"),), servers=("banking",))
+    records.write_atomic(tasks, [records.encode(task)])
+    nobody = ["--policy", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--out", str(out)]
+    assert cli.call(["rollout", str(tasks), *nobody]) == 1
+    assert "error: all 1 episodes were lost to faults" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from provegym.records import beside, read
+from provegym.records import beside, read, read_distinct
 from provegym.types import Call, Task, Trace
 
 Counts = dict[str, int]
@@ -45,7 +45,7 @@ def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> S
     `library` has the tools of each server; without it, tools that some task shows stand for them.
     Raises InputError for a file that is missing or broken.
     """
-    tasks = list(read(path, Task))
+    tasks = list(read_distinct(path, Task))
     talks = beside(path, "conversations")
     conversations = list(read(talks, Trace)) if talks.exists() else []
     failures = _failures(tasks, conversations)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from provegym.errors import InputError
 from provegym.evals.stats import Estimate, mean, paired_difference
-from provegym.records import read
+from provegym.records import read_distinct
 from provegym.rewards import PRESETS, score
 from provegym.types import Kind, Score, Task, Trace
 
@@ -94,7 +94,7 @@ def judge(
 
     `origin` names where the `known` tasks are from in the InputError for a trace of none of them.
     """
-    for trace in read(traces, Trace):
+    for trace in read_distinct(traces, Trace):
         if trace.task_id not in known:
             raise InputError(f"{traces}: trace {trace.id!r} is of a task that {origin} lacks")
         yield trace, measure(known[trace.task_id], trace)
@@ -102,8 +102,10 @@ def judge(
 
 def measure_file(tasks: Path, traces: Path) -> tuple[list[Measure], int]:
     """All unmasked episodes of a trace file, and how many are masked."""
-    known = {task.id: task for task in read(tasks, Task)}
+    known = {task.id: task for task in read_distinct(tasks, Task)}
     found = [judged for _, judged in judge(known, traces, str(tasks))]
+    if not found:
+        raise InputError(f"{traces} holds no trace; make some with `provegym rollout`")
     measures = [judged for judged in found if judged is not None]
     return measures, len(found) - len(measures)
 
@@ -135,7 +137,9 @@ def by_task(measures: Iterable[Measure], metric: str) -> Mapping[str, list[float
 
 
 def difference(before: list[Measure], after: list[Measure], seed: int = 0) -> dict[str, Estimate]:
-    """After minus before, paired by task, with the interval of the difference."""
+    """After minus before, paired by task, with the interval of the difference; empty where no
+    task was played by both.
+    """
     gains = {
         name: paired_difference(by_task(before, name), by_task(after, name), seed)
         for name in METRICS

@@ -17,6 +17,7 @@ from provegym.records import (
     content_hash,
     encode,
     read,
+    read_distinct,
     write_atomic,
     write_manifest,
 )
@@ -67,7 +68,7 @@ def rescore_file(
     total = sum(1 for _ in read(traces, Trace))
 
     def lines() -> Iterator[bytes]:
-        for number, trace in enumerate(read(traces, Trace), start=1):
+        for number, trace in enumerate(read_distinct(traces, Trace), start=1):
             yield encode(_replayed(by_id, trace, open_session, traces))
             if progress:
                 progress(number, total)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from provegym.errors import InputError
-from provegym.records import Manifest, Store, config_hash, content_hash, read
+from provegym.records import Manifest, Store, config_hash, content_hash, read, read_distinct
 from provegym.rollout.loop import (
     DEFAULT_LIMITS,
     OUR_FAULTS,
@@ -93,13 +93,10 @@ def rollout_file(
 
 
 def load_tasks(path: Path) -> list[Task]:
-    """The tasks of a file. Raises `InputError` if two have one id."""
-    tasks = list(read(path, Task))
-    ids: set[str] = set()
-    for task in tasks:
-        if task.id in ids:
-            raise InputError(f"{path} has two tasks with id {task.id!r}; ids must be unique")
-        ids.add(task.id)
+    """The tasks of a file. Raises `InputError` if two have one id, or where there is none."""
+    tasks = list(read_distinct(path, Task))
+    if not tasks:
+        raise InputError(f"{path} holds no task; make some with `provegym synth`")
     return tasks
 
 

@@ -135,11 +135,17 @@ def _fill(files: list[Any], maker: Maker, limit: int, progress: Callable[[int, i
         progress(len(tasks.keys), limit)
     if len(tasks.keys) < limit:
         raise InputError(
-            f"only {len(tasks.keys)} of {limit} tasks after {limit * MOST_CANDIDATES} candidates; "
-            "allow more worlds, servers or kinds"
+            f"only {len(tasks.keys)} of {limit} tasks after {limit * MOST_CANDIDATES} candidates, "
+            f"rejected as {_commonest(rejections.path)}; allow more worlds, servers or kinds"
         )
     for file in (rejections, conversations, tasks):
         file.finish()
+
+
+def _commonest(rejections: Path) -> str:
+    """The three reasons given most often, with their counts."""
+    reasons = Counter(r.reason for r in read(rejections, Rejection))
+    return ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
 
 
 def _verified(maker: Maker, done: set[str], limit: int) -> Iterator[Outcome]:

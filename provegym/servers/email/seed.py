@@ -18,6 +18,7 @@ from provegym.servers.email.state import (
     Message,
     Thread,
 )
+from provegym.servers.email.told import Letter, letters, writers
 from provegym.servers.email.words import (
     COLOURS,
     DAYS,
@@ -39,6 +40,7 @@ from provegym.servers.email.words import (
 )
 from provegym.world.cast import Cast, Person
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 HISTORY_DAYS = 120
 COLLEAGUES, FRIENDS, BOUNCED = 16, 9, 3
@@ -64,13 +66,24 @@ def domain(company: str) -> str:
     return "".join(c for c in company.split()[0].lower() if c.isalpha()) + ".example"
 
 
+def _people(cast: Cast, rnd: Random) -> list[Person]:
+    """Whom the user writes to; the last ones' mail bounces, so none of them writes in a story."""
+    people = rnd.sample(cast.others, COLLEAGUES + FRIENDS + BOUNCED)
+    telling = writers(stories(cast))
+    for i in range(-BOUNCED, 0):
+        if people[i] in telling:
+            other = next(k for k, p in enumerate(people) if p not in telling)
+            people[i], people[other] = people[other], people[i]
+    return people
+
+
 class _Post:
     """Collects the rows."""
 
     def __init__(self, cast: Cast, rnd: Random) -> None:
         self.cast, self.rnd, self.start = cast, rnd, cast.start
         self._used: set[str] = set()
-        people = rnd.sample(cast.others, COLLEAGUES + FRIENDS + BOUNCED)
+        people = _people(cast, rnd)
         self.colleagues = people[:COLLEAGUES]
         self.friends = people[COLLEAGUES:-BOUNCED]
         self.gone = people[-BOUNCED:]
@@ -87,6 +100,8 @@ class _Post:
         self._notices()
         self._spam()
         self._drafts()
+        contacts = self._contacts()
+        self._stories(contacts)
         self.messages.sort(key=lambda m: (m.sent_at, m.id))
         return {
             "accounts": self.accounts,
@@ -96,7 +111,7 @@ class _Post:
             "messages": self.messages,
             "drafts": self.drafts,
             "attachments": self.attachments,
-            "contacts": self._contacts(),
+            "contacts": contacts,
         }
 
     def id(self, prefix: str) -> str:
@@ -343,3 +358,37 @@ class _Post:
             )
             for p in sorted([*known, *rnd.sample(rest, 14)], key=lambda p: p.name)
         ]
+
+    # -- stories ---------------------------------------------------------------------------
+
+    def _stories(self, contacts: list[Contact]) -> None:
+        """The letters of the world's stories; their writers get into the address book."""
+        self.rnd = self.cast.rng("stories", "email")
+        known = {c.address for c in contacts}
+        for letter in letters(self.cast, self.rnd):
+            self._letter(letter)
+            who = letter.person
+            if who and who.email not in known:
+                contacts.append(Contact(self.id("con"), who.name, who.email, who.company, "saved"))
+
+    def _letter(self, letter: Letter) -> None:
+        """In the inbox, in a thread of its own; about half of them are unread."""
+        account = next(a for a in self.accounts if a.name == letter.account)
+        row = Message(
+            id=self.id("msg"),
+            account=account.id,
+            thread_id=self._thread(account, letter.subject),
+            folder_id=self._folder(account, "inbox").id,
+            reply_to_id="",
+            sender=letter.sender,
+            sender_address=letter.address,
+            to=(account.id,),
+            cc=(),
+            subject=letter.subject,
+            body=letter.body,
+            sent_at=letter.when.isoformat(),
+            is_read=self.rnd.random() < 0.5,
+        )
+        self.messages.append(row)
+        if letter.filename:
+            self._file(letter.filename, self.rnd.randrange(4, 60), message=row.id)
