@@ -31,7 +31,9 @@ from provegym.servers.crm.state import (
 )
 from provegym.servers.crm.words import NOTES, PIPELINES, PRODUCTS, SUBJECTS, short_name
 from provegym.world.cast import Cast, Person
+from provegym.world.fields import money
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
@@ -158,6 +160,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _hold(desk)
     _deals(desk)
     _notes(desk)
+    _told(desk)
     return desk.rows()
 
 
@@ -354,14 +357,19 @@ def _deal(
         lead_id=lead_id,
     )
     desk.deals.append(row)
-    for i in range(at):
-        moved = desk.ago(90 - 80 * (i + 1) / (at + 1))
-        desk.changes.append(
-            StageChange(desk.id("stc"), row.id, stages[i].id, stages[i + 1].id, moved)
-        )
+    _moves(desk, row, stages, at)
     if not lead_id:
         _talk(desk, row, certain="completed activity" in needs)
     return row
+
+
+def _moves(desk: Desk, deal: Deal, stages: list[Stage], at: int) -> None:
+    """The way of a deal to the stage in which it is."""
+    for i in range(at):
+        moved = desk.ago(90 - 80 * (i + 1) / (at + 1))
+        desk.changes.append(
+            StageChange(desk.id("stc"), deal.id, stages[i].id, stages[i + 1].id, moved)
+        )
 
 
 def _has(rnd: Random, needs: set[Need], field: Need, certain: str = "") -> bool:
@@ -416,3 +424,44 @@ def _notes(desk: Desk) -> None:
         author, at = rnd.choice(desk.reps).id, desk.ago(rnd.randrange(1, 60))
         body = rnd.choice(NOTES)
         desk.notes.append(Note(desk.id("nte"), body, author, at, contact_id=contact.id))
+
+
+def _told(desk: Desk) -> None:
+    """The deal of which other servers of this world know too."""
+    desk.rnd = desk.cast.rng("stories", "crm")
+    told = stories(desk.cast).deal
+    contact, pipeline = _told_contact(desk, told.contact), desk.pipelines[0]
+    stages, at = desk.stages[pipeline.id], desk.rnd.randrange(1, 4)
+    row = Deal(
+        id=desk.id("dea"),
+        title=told.title,
+        pipeline_id=pipeline.id,
+        stage_id=stages[at].id,
+        company_id=contact.company_id,
+        owner_id=desk.me,
+        status="open",
+        contact_id=contact.id,
+        amount=told.amount,
+        expected_close_on=told.closes.isoformat(),
+    )
+    desk.deals.append(row)
+    _moves(desk, row, stages, at)
+    _talk(desk, row, certain=True)
+    body = f"Wrote that ${money(told.amount)} is within the budget if we close by {told.closes}"
+    read = (told.written + timedelta(hours=1)).isoformat()
+    desk.notes.append(Note(desk.id("nte"), body, desk.me, read, "", contact.id, row.id))
+
+
+def _told_contact(desk: Desk, person: Person) -> Contact:
+    """The contact as it is known already, else a new one, if need be of a new company."""
+    known = next((c for c in desk.contacts if c.email == person.email), None)
+    if known:
+        return known
+    company = desk.companies.get(person.company)
+    if company is None:
+        industry = desk.rnd.choice(get_args(Industry))
+        company = Company(desk.id("cmp"), person.company, industry, person.city, "active")
+        desk.companies[company.name] = company
+    contact = _contact(desk, person, company)
+    desk.contacts.append(contact)
+    return contact
