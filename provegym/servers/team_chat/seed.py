@@ -28,8 +28,9 @@ from provegym.servers.team_chat.words import (
     TITLES,
     TOPICS,
 )
-from provegym.world.cast import Cast
+from provegym.world.cast import Cast, Person
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 HISTORY_DAYS = 60
 SIZES = (20, 12, 10)
@@ -69,6 +70,7 @@ class _Team:
             self._channels(workspace, people, number)
         for channel in self.channels:
             self._talk(channel)
+        self._stories()
         self.messages.sort(key=lambda m: (m.posted_at, m.id))
         return {
             "workspaces": self.workspaces,
@@ -224,6 +226,62 @@ class _Team:
         row = File(self.id("cfl"), workspace, f"{name}.{self.rnd.choice(kinds)}", size)
         self.files.append(row)
         return row.id
+
+    # -- what other servers of this world know of, too -----------------------------------
+
+    def _stories(self) -> None:
+        """A customer asks about a deal, somebody has found a fault, somebody shares a paper."""
+        told, self.rnd = stories(self.cast), self.cast.rng("stories", "team_chat")
+        deal, fault, paper = told.deal, told.fault, told.paper
+        asks = f"{deal.title}: can we settle the details before {deal.closes}"
+        self._says(deal.contact, asks, deal.written)
+        self._says(fault.reporter, f"{fault.title}, has anyone else seen this", fault.found)
+        shares = f"I uploaded {paper.filename}, please read it before we talk"
+        self._says(paper.sender, shares, paper.sent, paper.filename)
+
+    def _says(self, person: Person, text: str, when: datetime, filename: str = "") -> None:
+        """Where both the person and the user are: if nowhere else, in the channel for everybody."""
+        author = self._present(person)
+        places = [c for c in self.channels if c.workspace == author.workspace]
+        shared = [c for c in places if self._open_to(c, author)]
+        channel = self.rnd.choice(shared or [c for c in places if c.required])
+        file_id = ""
+        if filename:
+            file_id = self.id("cfl")
+            self.files.append(File(file_id, channel.workspace, filename, 1))
+        row = Message(
+            *(self.id("cms"), channel.id, author.id, author.name, text, when.isoformat()),
+            file_id=file_id,
+        )
+        self.messages.append(row)
+        self._react(channel, row)
+
+    def _open_to(self, channel: Channel, author: Member) -> bool:
+        """Whether the author could write there by now, and the user read it."""
+        there = {m.email for m in self.present[channel.id]}
+        live = not channel.archived and not channel.restricted
+        return live and {author.email, self.cast.user.email} <= there
+
+    def _present(self, person: Person) -> Member:
+        """The person with a working account; a new one if there is a workspace without them."""
+        rows = [m for m in self.members if m.email == person.email]
+        working = [m for m in rows if m.status == "active"]
+        free = [w for w in self.workspaces if w.id not in {m.workspace for m in rows}]
+        return (working or rows)[0] if working or not free else self._joined(person, free[0])
+
+    def _joined(self, person: Person, workspace: Workspace) -> Member:
+        row = Member(
+            *(self.id("mem"), workspace.id, person.name, person.email, self.rnd.choice(TITLES)),
+            role="member" if person.company == workspace.title else "guest",
+        )
+        self.members.append(row)
+        for channel in self.channels:
+            if channel.workspace == workspace.id and channel.required:
+                self.memberships.append(Membership(self.id("mbs"), channel.id, row.id))
+                self.present[channel.id] = [*self.present[channel.id], row]
+        return row
+
+    # -- words -----------------------------------------------------------------------------
 
     def _text(self) -> str:
         """Something that nobody has said yet."""
