@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from random import Random
 
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from provegym.servers.banking.state import (
 )
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds
+from provegym.world.stories import Deposit, Dues, Sale, stories
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
@@ -66,6 +67,7 @@ BILLERS: tuple[tuple[str, Category], ...] = (
 )
 NOTES = ("Shared dinner", "March rent", "Birthday gift", "Concert tickets", "Invoice 2207")
 WISHES = ("Holiday savings", "Weekly budget", "For the trip", "Top up", "House repairs")
+BROKER = "Meridian Brokerage"
 LOANS = ("car loan", "home improvement loan", "student loan", "boat loan", "wedding loan")
 
 
@@ -193,6 +195,9 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _savings(book, mine)
     _loans(book, mine[0])
     _orders(book, mine)
+    book.rnd = cast.rng("stories", "banking")
+    _stories(book, mine)
+    book.rnd = rnd
     for account in mine:
         _settle(book, account)
     return book.rows()
@@ -408,6 +413,61 @@ def _orders(book: Book, mine: list[Account]) -> None:
                 status="cancelled" if i in (4, 7) else "active",
             )
         )
+
+
+def _stories(book: Book, mine: list[Account]) -> None:
+    """What the world's stories say of the user's money; today's balances include it."""
+    told = stories(book.cast)
+    _bought(book, told.sale)
+    _deposited(book, mine, told.deposit)
+    for dues in told.dues:
+        _regular(book, mine[0], dues)
+
+
+def _bought(book: Book, sale: Sale) -> None:
+    """Paid with the first card, which works, in the course of the day."""
+    clock = time(book.rnd.randrange(10, 17), book.rnd.randrange(60), tzinfo=UTC)
+    card, text = book.cards[0], f"Marketplace: {sale.title}"
+    when = datetime.combine(sale.bought, clock)
+    book.post(
+        *(card.account_id, book.clearing, sale.price, (text, text)),
+        *("purchase", "shopping", when, card.id),
+    )
+
+
+def _deposited(book: Book, mine: list[Account], deposit: Deposit) -> None:
+    """Paid to the broker, from a checking account whose daily limit allows it if there is one."""
+    broker = _new_payee(book, BROKER)
+    fit = (a for a in mine[:3] if a.daily_limit >= deposit.amount)
+    source = next(fit, max(mine[:3], key=lambda a: a.daily_limit))
+    _pay(book, source.id, broker, deposit.amount, "other", deposit.moved)
+
+
+def _regular(book: Book, account: Account, dues: Dues) -> None:
+    """A monthly standing order that was last carried out a month before it is due again."""
+    payee = _new_payee(book, dues.name)
+    before = dues.due.replace(day=1) - timedelta(days=1)
+    last = before.replace(day=min(before.day, dues.due.day))
+    when = datetime.combine(last, time(book.rnd.randrange(5, 8), tzinfo=UTC))
+    _pay(book, account.id, payee, dues.amount, "other", when)
+    book.orders.append(
+        StandingOrder(
+            id=book.id("sto"),
+            account_id=account.id,
+            payee_id=payee.id,
+            amount=dues.amount,
+            frequency="monthly",
+            next_payment_on=dues.due.isoformat(),
+        )
+    )
+
+
+def _new_payee(book: Book, name: str) -> Payee:
+    """A payee at another bank, known for long."""
+    added = book.days_ago(book.rnd.randrange(HISTORY_DAYS + 20, HISTORY_DAYS + 90))
+    row = Payee(book.id("pay"), book.me, name, other_iban(book.rnd), "active", added.isoformat())
+    book.payees.append(row)
+    return row
 
 
 def _settle(book: Book, account: Account) -> None:
