@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from random import Random
 
+from msgspec.structs import replace
+
 from provegym.servers.calendar.recurrence import WEEKDAYS, Rule, expand, zone
 from provegym.servers.calendar.state import (
     Attendee,
@@ -18,6 +20,8 @@ from provegym.servers.calendar.state import (
 )
 from provegym.world.cast import Cast, Person
 from provegym.world.server import Seeds
+from provegym.world.stories import Meeting as Held
+from provegym.world.stories import Trip, stories
 
 COLLEAGUES = 20
 HOME_ZONES = ("Europe/London", "Europe/Berlin", "Europe/Paris", "Europe/Madrid", "Europe/Helsinki")
@@ -118,6 +122,7 @@ class _Office:
         for title in self.rnd.sample(COMPANY, 7):
             self._event(company, title, host, self._guests(host, mine=True), "Canteen")
         self._remind()
+        self._tell(personal, work)
         return {
             "calendars": self.calendars,
             "events": self.events,
@@ -308,7 +313,59 @@ class _Office:
                 method: Method = rnd.choice(("popup", "popup", "email"))
                 self.reminders.append(Reminder(self._id("rem"), event_id, minutes, method))
 
+    # -- what other servers know too -------------------------------------------------------
 
+    def _tell(self, personal: Calendar, work: Calendar) -> None:
+        """The meetings and the flight of the world's stories."""
+        told, self.rnd = stories(self.cast), self.cast.rng("stories", "calendar")
+        topics = {meeting.topic for meeting in told.meetings}
+        self.titles |= topics
+        self.events = [
+            replace(e, title=self._title()) if e.title in topics else e for e in self.events
+        ]
+        for meeting in told.meetings:
+            self._hold(work, meeting)
+        self._fly(personal, told.trip)
+
+    def _hold(self, work: Calendar, meeting: Held) -> None:
+        made = (self.cast.start - timedelta(hours=self.rnd.randrange(20, 200))).isoformat()
+        event = self._own(work, meeting.topic, "Video call", meeting.starts, meeting.ends, made)
+        for guest in meeting.guests:
+            answer = self.rnd.choice(_COMING)
+            self.attendees.append(self._attendee(event, guest, answer, False))
+        self.reminders.append(Reminder(self._id("rem"), event.id, 15, "popup"))
+
+    def _fly(self, personal: Calendar, trip: Trip) -> None:
+        title, place = f"Flight {trip.number} to {trip.city}", f"{self.cast.user.city} airport"
+        booked = trip.booked.isoformat()
+        event = self._own(personal, title, place, trip.departs, trip.arrives, booked)
+        self.reminders.append(Reminder(self._id("rem"), event.id, 1440, "email"))
+
+    def _own(
+        self, home: Calendar, title: str, place: str, start: datetime, end: datetime, updated: str
+    ) -> Event:
+        """An event of the user's, written in UTC as the services that it came from do."""
+        event = Event(
+            self._id("evt"),
+            calendar_id=home.id,
+            title=title,
+            description="",
+            location=place,
+            organizer=self.cast.user.email,
+            start=start.isoformat(),
+            end=end.isoformat(),
+            time_zone="UTC",
+            status="confirmed",
+            room_id=None,
+            rule_id=None,
+            updated=updated,
+        )
+        self.events.append(event)
+        self.attendees.append(self._attendee(event, self.cast.user, "accepted", False))
+        return event
+
+
+_COMING: tuple[Response, ...] = ("accepted", "accepted", "tentative", "needs_action")
 _ANSWERS: tuple[Response, ...] = (
     *("accepted", "accepted", "accepted", "accepted", "needs_action", "needs_action"),
     *("needs_action", "tentative", "declined"),
