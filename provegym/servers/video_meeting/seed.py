@@ -22,6 +22,7 @@ from provegym.servers.video_meeting.state import (
 from provegym.servers.video_meeting.words import FORMS, POLLS, ROOMS, SUBJECTS
 from provegym.world.cast import Cast, Person
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
@@ -38,6 +39,7 @@ class Office:
         self.staff = rnd.sample(cast.others, COLLEAGUES)
         pairs = [f"{subject} {form}" for subject in SUBJECTS for form in FORMS]
         self.topics = rnd.sample(pairs, len(pairs))
+        self._keep_topics()
         self.rooms = [Room(self.id("vroom"), *room) for room in ROOMS]
         self.free_rooms = rnd.sample(self.rooms, len(self.rooms))
         self.taken: dict[str, list[tuple[int, int]]] = {r.id: [] for r in self.rooms}
@@ -56,6 +58,13 @@ class Office:
             if new not in self._used:
                 self._used.add(new)
                 return new
+
+    def _keep_topics(self) -> None:
+        """Move the stories' topics to where `pop` never comes, so that each names one meeting."""
+        for i, meeting in enumerate(stories(self.cast).meetings):
+            if meeting.topic in self.topics:
+                place = self.topics.index(meeting.topic)
+                self.topics[i], self.topics[place] = self.topics[place], self.topics[i]
 
     def at(self, minutes: int) -> str:
         """The time that many minutes after the start."""
@@ -139,6 +148,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
         _past(office)
     for i in range(COMING):
         _coming(office, i)
+    _told(office)
     return {
         "rooms": office.rooms,
         "meetings": office.meetings,
@@ -272,3 +282,12 @@ def _coming(office: Office, i: int) -> None:
     if i == 2 and busy is not None:
         room = next(r for r in office.rooms if r.id == busy.room_id)
     office.meeting(host, guests, span, room)
+
+
+def _told(office: Office) -> None:
+    """The meetings of the world's stories, which the user holds."""
+    office.rnd = office.cast.rng("stories", "video_meeting")
+    for meeting in stories(office.cast).meetings:
+        first = (meeting.starts - office.start) // timedelta(minutes=1)
+        span = (first, first + meeting.minutes)
+        office.meeting(office.cast.user, list(meeting.guests), span, topic=meeting.topic)

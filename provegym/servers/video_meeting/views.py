@@ -22,7 +22,7 @@ from provegym.servers.video_meeting.state import (
     RoomId,
     Status,
 )
-from provegym.world.fields import VOLATILE, Instant, Stamp
+from provegym.world.fields import VOLATILE, Email, Instant, Stamp
 
 
 class MeetingItem(Struct, frozen=True):
@@ -49,6 +49,7 @@ class ParticipantItem(Struct, frozen=True, omit_defaults=True):
 
     id: ParticipantId
     name: str
+    email: Email
     presence: Presence
     muted: bool = False
 
@@ -155,7 +156,7 @@ def meeting_item(lobby: Lobby, m: Meeting) -> MeetingItem:
 
 def participant_item(p: Participant) -> ParticipantItem:
     """Someone at a meeting."""
-    return ParticipantItem(p.id, p.name, p.presence, p.muted)
+    return ParticipantItem(p.id, p.name, p.email, p.presence, p.muted)
 
 
 def recording_item(lobby: Lobby, r: Recording) -> RecordingItem:
