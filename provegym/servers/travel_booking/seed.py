@@ -33,6 +33,7 @@ from provegym.servers.travel_booking.state import (
     Ticket,
     TravelCard,
 )
+from provegym.servers.travel_booking.told import tell
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds
 
@@ -193,8 +194,7 @@ class Desk:
             departs_at=leaves.isoformat(),
             arrives_at=lands.isoformat(),
         )
-        self.flights.append(flight)
-        self._sell(flight, 45 + distance / 12 + rnd.randrange(60), own)
+        self.sell(flight, 45 + distance / 12 + rnd.randrange(60), own)
         return flight
 
     def _number(self, date: str) -> str:
@@ -204,9 +204,13 @@ class Desk:
                 self._numbers.add((number, date))
                 return number
 
-    def _sell(self, flight: Flight, base: float, own: bool) -> None:
-        """Fares of a flight, some of them sold out, and the seats that others have chosen."""
+    def sell(self, flight: Flight, base: float, own: bool) -> None:
+        """Put a flight on sale: its fares, the seats that others have chosen.
+
+        `base` is its cheapest fare in dollars; but for `own` flights, some fares are sold out.
+        """
         rnd = self.rnd
+        self.flights.append(flight)
         fares: dict[str, Fare] = {}
         for name, (multiple, allotment) in MULTIPLES.items():
             cap = allotment - OWN_FREE if own else allotment
@@ -372,6 +376,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _upcoming(desk)
     _open_ends(desk)
     _other_guests(desk)
+    tell(desk)
     desk.flights.sort(key=lambda f: f.departs_at)
     return desk.rows()
 
