@@ -26,6 +26,7 @@ from provegym.servers.budget.state import (
 )
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds
+from provegym.world.stories import Dues, stories
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
@@ -53,6 +54,7 @@ CATEGORIES: tuple[tuple[str, LimitKind, int, tuple[str, ...]], ...] = (
     ("Old Car", "soft", 0, ()),
 )
 """Name, limit, dollars planned a month, and where it is spent; the last two are archived."""
+DUES = "Dues"
 ARCHIVED = ("Student Loan", "Old Car")
 RENAMES = ("Going Out", "Home", "Wellness", "Leisure", "Commuting", "Presents", "Weekend Fun")
 
@@ -220,7 +222,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _bills(ledger)
     _incomes(ledger)
     _goals(ledger)
-    return ledger.rows()
+    return _with_dues(ledger, ledger.rows())
 
 
 def _splurge(ledger: Ledger, day: date) -> None:
@@ -355,3 +357,48 @@ def _contribute(ledger: Ledger, goal: Goal, amount: int, month: int) -> None:
     ledger.contributions.append(
         Contribution(ledger.id("con"), goal.id, budget.id, amount, f"{day}T18:00:00+00:00")
     )
+
+
+def _with_dues(ledger: Ledger, rows: Seeds) -> Seeds:
+    """What the bank pays each month too: a category of its own, begun in an open month.
+
+    Its ids are drawn apart, so that all other rows stay as they are.
+    """
+    told, ledger.rnd = stories(ledger.cast).dues, ledger.cast.rng("stories", "budget")
+    category = Category(ledger.id("cat"), DUES, "soft", "active")
+    for dues in told:
+        _monthly(ledger, category, dues)
+    ledger.expenses.sort(key=lambda e: e.date)
+    planned = sum(dues.amount for dues in told)
+    plans = [(b, planned if b.status == "open" else 0) for b in ledger.budgets]
+    more: Seeds = {
+        "categories": [category],
+        "allocations": [
+            Allocation(ledger.id("all"), b.id, category.id, plan, ledger.spent[b.id, category.id])
+            for b, plan in plans
+        ],
+        "report_lines": [
+            ReportLine(ledger.id("rln"), report.id, category.id, 0, 0) for report in rows["reports"]
+        ],
+    }
+    return {name: [*found, *more.get(name, ())] for name, found in rows.items()}
+
+
+def _monthly(ledger: Ledger, category: Category, dues: Dues) -> None:
+    """An item that was posted twice before, or once where a short month would shift its day."""
+    step = STEPS["monthly"]
+    times = next(n for n in (2, 1) if dues.due - step * n + step * n == dues.due)
+    starts = dues.due - step * times
+    item = RecurringItem(
+        id=ledger.id("rec"),
+        name=dues.name,
+        kind="expense",
+        amount=dues.amount,
+        frequency="monthly",
+        starts_on=starts.isoformat(),
+        next_on=dues.due.isoformat(),
+        category_id=category.id,
+    )
+    ledger.items.append(item)
+    for i in range(times):
+        ledger.expense(category, dues.name, dues.amount, starts + step * i, item.id)
