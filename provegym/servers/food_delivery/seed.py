@@ -36,6 +36,7 @@ from provegym.servers.food_delivery.state import (
     Vehicle,
     metres,
 )
+from provegym.servers.food_delivery.told import tell
 from provegym.servers.food_delivery.words import (
     ADDRESS_NAMES,
     BIG_DRINK,
@@ -94,7 +95,7 @@ T = TypeVar("T", Restaurant, Courier)
 
 def seed(cast: Cast, rnd: Random) -> Seeds:
     """All rows of one world's food delivery; `cast.user` is the customer."""
-    return _Maker(cast, rnd).rows()
+    return Maker(cast, rnd).rows()
 
 
 class _Place(NamedTuple):
@@ -104,7 +105,7 @@ class _Place(NamedTuple):
     items: list[MenuItem]
 
 
-class _Maker:
+class Maker:
     """Collects the rows while they are made; later tables look at earlier ones."""
 
     def __init__(self, cast: Cast, rnd: Random) -> None:
@@ -133,6 +134,7 @@ class _Maker:
         self.make_orders()
         cart = self.make_cart()
         self.rate_by_others()
+        tell(self)
         stars, count = self.counted()
         places = self.places.values()
         return {
