@@ -73,8 +73,8 @@ class Board(NamedTuple):
     def free_member(self, place: int) -> str:
         """A member who can take one more issue in progress, and has none yet."""
         project = self.project(place)
-        members = self.tracker.members.where(project_id=project.id)[:-1]
-        for member in reversed(members):
+        members = self.tracker.members.where(project_id=project.id)
+        for member in reversed([m for m in members if self.tracker.users[m.user_id].active]):
             mine = self.tracker.issues.where(assignee_id=member.user_id, project_id=project.id)
             if not any(i.status == "in progress" for i in mine):
                 return member.user_id

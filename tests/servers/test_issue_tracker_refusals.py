@@ -227,7 +227,8 @@ def _last_sprint(b: Board) -> dict[str, Any]:
 
 
 def _gone(b: Board) -> str:
-    return b.tracker.members.where(project_id=b.project(MINE).id)[-1].user_id
+    members = b.tracker.members.where(project_id=b.project(MINE).id)
+    return next(m.user_id for m in members if not b.tracker.users[m.user_id].active)
 
 
 def _high(b: Board) -> dict[str, Any]:

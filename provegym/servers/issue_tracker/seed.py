@@ -56,8 +56,9 @@ from provegym.servers.issue_tracker.workflows import (
     Workflow,
     path_to,
 )
-from provegym.world.cast import Cast
+from provegym.world.cast import Cast, Person
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHIFTS = range(0, 30, 5)
@@ -178,6 +179,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
         _sprints(board, project, place)
     _worklogs(board)
     _comments(board)
+    _told(board)
     return board.rows()
 
 
@@ -412,3 +414,49 @@ def _comments(board: Board) -> None:
         row = Comment(board.id("com"), issue.id, author, body, at.isoformat(), reply_to)
         last[issue.id] = row.id
         board.comments.append(row)
+
+
+def _told(board: Board) -> None:
+    """The bug of which other servers of this world know too: reported, then taken up."""
+    rnd = board.rnd = board.cast.rng("stories", "issue_tracker")
+    fault = stories(board.cast).fault
+    reporter = _told_reporter(board, fault.reporter)
+    project = _told_project(board, reporter)
+    row = Issue(
+        id=board.id("iss"),
+        key=f"{project.key}-{len(board.of(project)) + 1}",
+        project_id=project.id,
+        type="bug",
+        title=fault.title,
+        status="to do",
+        priority=rnd.choice(("medium", "high", "urgent")),
+        reporter_id=reporter,
+        created_at=fault.found.isoformat(),
+        assignee_id=rnd.choice(("", board.me)),
+        points=rnd.choice(POINTS),
+    )
+    board.issues[row.id] = row
+    soon, then = (fault.found + timedelta(hours=hours) for hours in (1, 2))
+    change = StatusChange(board.id("chg"), row.id, "backlog", "to do", board.me, soon.isoformat())
+    board.changes.append(change)
+    body = f"First seen on {fault.found.date()}, it happens every time"
+    board.comments.append(Comment(board.id("com"), row.id, reporter, body, then.isoformat()))
+
+
+def _told_reporter(board: Board, person: Person) -> str:
+    """The reporter's account as it is, else a new one."""
+    known = next((u for u in board.users if u.email == person.email), None)
+    if known is None:
+        known = User(board.id("usr"), person.name, person.email, active=True)
+        board.users.append(known)
+    return known.id
+
+
+def _told_project(board: Board, reporter: str) -> Project:
+    """A project that the user leads, with the reporter in it: one of theirs, else they join."""
+    led = [board.projects[place] for place in LED]
+    shared = [p for p in led if reporter in board.teams[p.id]]
+    project = board.rnd.choice(shared or led)
+    if not shared:
+        board.members.append(Member(board.id("mem"), project.id, reporter))
+    return project
