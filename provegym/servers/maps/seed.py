@@ -29,6 +29,7 @@ from provegym.servers.maps.state import (
 )
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds, later
+from provegym.world.stories import stories
 from provegym.world.table import Template
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -134,6 +135,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     _saved(survey)
     routes = _routes(survey)
     _reports(survey, routes, streets)
+    _told_kitchen(survey)
     return {
         "areas": survey.areas(),
         "categories": [Category(i, name) for name, i in survey.category_ids.items()],
@@ -383,3 +385,11 @@ def _reports(survey: Survey, routes: list[SavedRoute], streets: Sequence[str]) -
     roads = next((route.roads for route in routes if route.roads), ())
     on_the_way = roads[len(roads) // 2 :][:1]
     _close(survey, [*on_the_way, *streets[:USER_CLOSURES]], "user")
+
+
+def _told_kitchen(survey: Survey) -> None:
+    """The restaurant that others know of too; drawn apart and last, so that all else stays."""
+    told = stories(survey.cast).kitchen
+    survey.rnd = survey.cast.rng("stories", "maps")
+    where = survey.rnd.choice(list(survey.junctions)[: WIDE * HIGH])
+    _place(survey, where, told.name, "Restaurants", ("08:00", "23:00"), told.street)
