@@ -36,6 +36,7 @@ from provegym.servers.vehicle.state import (
 )
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 HOMES, TRIPS = 18, 18
@@ -146,6 +147,7 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
         car = words.ROADSTER if role is SEATED else cars[role.energy].pop()
         _vehicle(garage, role, *car)
     rnd.shuffle(garage.vehicles)
+    _told_kitchen(garage)
     garage.trips.sort(key=lambda t: t.ended_at)
     garage.refills.sort(key=lambda r: r.at)
     return {
@@ -282,3 +284,10 @@ def _navigate(garage: Garage, v: Vehicle, place: Destination, *, far: bool) -> N
     target = garage.rnd.choice(rows)
     distance = road_metres(place, target)
     garage.navigations.append(Navigation(garage.id("nav"), v.id, target.id, distance))
+
+
+def _told_kitchen(garage: Garage) -> None:
+    """The restaurant that others know of too; drawn apart and last, so that all else stays."""
+    told = stories(garage.cast).kitchen
+    garage.rnd = garage.cast.rng("stories", "vehicle")
+    garage.add(told.name, "restaurant", (500, TOWN_M), address=told.street)

@@ -24,7 +24,7 @@ DoorName = Literal["front-left", "front-right", "rear-left", "rear-right", "trun
 TireName = Literal["front-left", "front-right", "rear-left", "rear-right"]
 Zone = Literal["driver", "passenger", "rear"]
 LightName = Literal["headlights", "fog-lights", "interior-lights", "hazard-lights"]
-Kind = Literal["home", "office", "fuel", "charging", "garage", "sight"]
+Kind = Literal["home", "office", "fuel", "charging", "garage", "sight", "restaurant"]
 StationStatus = Literal["", "available", "occupied", "out_of_order"]
 
 IN_GEAR: frozenset[Gear] = frozenset(("drive", "reverse"))
