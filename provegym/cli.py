@@ -295,8 +295,8 @@ def rollout(
         tables.show_traces(summary, f"{policy}: {out}")
     if summary.traces == summary.masked:
         raise InfrastructureError(
-            f"all {summary.masked} episodes were lost to faults ({', '.join(summary.faults)}), none "
-            f"of them the policy's; mend the cause, delete {out} and play again"
+            f"all {summary.masked} episodes were lost to faults that are not the policy's "
+            f"({', '.join(summary.faults)}); mend the cause, delete {out} and play again"
         )
 
 

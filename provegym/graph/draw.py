@@ -21,6 +21,7 @@ _CSS = """
 text { font: 12px sans-serif; fill: #222 }
 .server { font-size: 20px; font-weight: bold; text-anchor: middle }
 .explicit { fill: none; stroke: #3b6ea5; stroke-opacity: .3 }
+.bridge { fill: none; stroke: #3d8b57; stroke-width: 2; stroke-opacity: .5 }
 .implicit { fill: none; stroke: #c8501e; stroke-width: 2; marker-end: url(#head) }
 circle { fill: #444 }
 """
@@ -30,13 +31,21 @@ _HEAD = (
 )
 
 
+_KINDS = {
+    "explicit": "takes an id from",
+    "implicit": "works only after",
+    "bridge": "takes another server's value",
+}
+"""The kinds of edges, in words that lead from an edge's target to its source."""
+
+
 def draw(graph: Graph, path: Path) -> None:
     """Write the picture as one SVG file, whole or not at all."""
     write_atomic(path, [svg(graph).encode()])
 
 
 def svg(graph: Graph) -> str:
-    """The picture: blue lines are explicit edges, orange arrows implicit ones."""
+    """The picture: blue lines are explicit edges, orange arrows implicit ones, green bridges."""
     columns = max(1, ceil(sqrt(len(graph.servers))))
     rows = max(1, ceil(len(graph.servers) / columns))
     width, height = columns * CELL, rows * CELL + HEAD
@@ -47,31 +56,38 @@ def svg(graph: Graph) -> str:
         f'<rect width="{width}" height="{height}" fill="white"/>',
         *_legend(graph),
     ]
+    every: Places = {}
     for i, server in enumerate(graph.servers):
         x, y = i % columns * CELL + CELL / 2, i // columns * CELL + CELL / 2 + HEAD
-        parts += _cluster(graph, server, x, y)
+        places = _places(graph, server, x, y)
+        parts += _cluster(graph, server, places, x, y)
+        every |= places
+    parts += [_line(edge, every) for edge in graph.edges if edge.kind == "bridge"]
     return "\n".join([*parts, "</svg>\n"])
 
 
 def _legend(graph: Graph) -> Iterator[str]:
     x = 20
-    for kind, words in (("explicit", "takes an id from"), ("implicit", "works only after")):
+    for kind, words in _KINDS.items():
         count = sum(e.kind == kind for e in graph.edges)
         yield f'<path class="{kind}" style="stroke-opacity:1" d="M{x} 30h60"/>'
         yield f'<text x="{x + 70}" y="34">{kind} ({count}): {words}</text>'
-        x += 300
+        x += 360
 
 
-def _cluster(graph: Graph, server: str, x: float, y: float) -> Iterator[str]:
-    """One server: its edges below its tools."""
+def _places(graph: Graph, server: str, x: float, y: float) -> Places:
     tools = [name for name in graph.tools if graph.owners.get(name) == server]
-    places = {name: (x, y, 2 * pi * k / len(tools)) for k, name in enumerate(tools)}
+    return {name: (x, y, 2 * pi * k / len(tools)) for k, name in enumerate(tools)}
+
+
+def _cluster(graph: Graph, server: str, places: Places, x: float, y: float) -> Iterator[str]:
+    """One server: its edges below its tools."""
     yield f'<text class="server" x="{x:.1f}" y="{y - CELL / 2 + 20:.1f}">{escape(server)}</text>'
     for kind in ("explicit", "implicit"):
         for edge in graph.edges:
             if edge.kind == kind and edge.source in places and edge.target in places:
                 yield _line(edge, places)
-    for name in tools:
+    for name in places:
         yield from _tool(name, places)
 
 

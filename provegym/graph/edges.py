@@ -1,7 +1,8 @@
-"""The dependency graph: explicit edges from types, implicit edges proved by running.
+"""The edges of the dependency graph: explicit ones from types, implicit ones proved by running.
 
 explicit   the result of A holds an id that a parameter of B takes
 implicit   B is refused on a fresh world and accepted after A (the pair of calls is the proof)
+bridge     A and B are on different servers, and B takes a value that A shows (see `bridges`)
 none       neither was found; counted, so that the ledger covers every ordered pair
 """
 
@@ -20,9 +21,9 @@ from provegym.world.sample import arguments
 from provegym.world.server import Server
 from provegym.world.session import Session
 from provegym.world.tool import Tool
-from provegym.world.world import World
+from provegym.world.world import World, content_hash
 
-EdgeKind = Literal["explicit", "implicit"]
+EdgeKind = Literal["explicit", "implicit", "bridge"]
 
 
 class Edge(Struct, frozen=True):
@@ -41,37 +42,24 @@ class Graph(Struct, frozen=True):
     tools: tuple[str, ...]
     edges: tuple[Edge, ...]
     pairs: dict[str, int]
-    """How many ordered pairs within a server are explicit, implicit, none."""
+    """How many ordered pairs within a server are explicit, implicit, none; and how many pairs
+    across servers are bridges."""
     schema_hash: str
     owners: dict[str, str] = {}
     """The server of each tool."""
 
 
-def build(servers: list[Server], seed: int = 0, worlds: int = 6, tries: int = 6) -> Graph:
-    """Find the edges within each server; `worlds` x `tries` bounds the search by execution."""
-    edges: list[Edge] = []
-    for server in servers:
-        explicit = list(explicit_edges(server))
-        known = {(e.source, e.target) for e in explicit}
-        edges += explicit
-        edges += implicit_edges(server, known, seed, worlds, tries)
-    tools = tuple(name for s in servers for name in s.tools)
-    total = sum(len(s.tools) * (len(s.tools) - 1) for s in servers)
-    counts = {k: sum(e.kind == k for e in edges) for k in ("explicit", "implicit")}
-    pairs = {**counts, "none": total - sum(counts.values())}
-    names = tuple(s.name for s in servers)
-    owners = {name: s.name for s in servers for name in s.tools}
-    return Graph(names, tools, tuple(edges), pairs, schema_hash(servers), owners)
-
-
 def schema_hash(servers: list[Server]) -> str:
-    """Identity of the tools' schemas and result types: the graph is cached under it."""
+    """Identity of the tools' schemas and results and of the first world, where edges are sought:
+    the graph is cached under it.
+    """
+    worlds = [content_hash(s, 0) for s in servers]
     parts = [
         [t.name, t.effect, msgspec.to_builtins(t.schema), produced(t), consumed(t), t.refuses]
         for s in servers
         for t in s.tools.values()
     ]
-    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode([worlds, parts], order="sorted")).hexdigest()
 
 
 def explicit_edges(server: Server) -> Iterator[Edge]:

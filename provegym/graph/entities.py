@@ -74,26 +74,26 @@ def handles(
         if entity not in templates:
             continue
         label = templates[entity].row.label
-        for path, value, around in _ids(result, steps, "", {}):
-            said = value if not label else _label(label, around) if own else ""
+        for path, value, around in walk(result, steps):
+            said = value if not label else label_of(label, around) if own else ""
             found.append(Handle(entity, value, call, path, said, by_value=not label))
     return found
 
 
-def _ids(
-    value: Any, steps: tuple[str, ...], path: str, around: dict[str, Any]
+def walk(
+    value: Any, steps: tuple[str, ...], path: str = "", around: dict[str, Any] | None = None
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(path, id, the record that holds it) of every id at the end of `steps`."""
+    """(JSON Pointer, text, the record that holds it) of every text at the end of `steps`."""
     if not steps:
         if isinstance(value, str) and value:
-            yield path, value, around
+            yield path, value, around or {}
     elif value is None:
         return
     elif steps[0] == "*":
         for i, item in enumerate(value):
-            yield from _ids(item, steps[1:], f"{path}/{i}", around)
+            yield from walk(item, steps[1:], f"{path}/{i}", around)
     else:
-        yield from _ids(value.get(steps[0]), steps[1:], f"{path}/{steps[0]}", value)
+        yield from walk(value.get(steps[0]), steps[1:], f"{path}/{steps[0]}", value)
 
 
 @lru_cache(maxsize=1024)
@@ -101,7 +101,7 @@ def _slots(template: str) -> tuple[str, ...]:
     return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
 
 
-def _label(template: str, around: dict[str, Any]) -> str:
+def label_of(template: str, around: dict[str, Any]) -> str:
     """The template filled from the record; empty where it lacks a value."""
     values = {slot: around.get(slot) for slot in _slots(template)}
     if any(value in (None, "") for value in values.values()):
@@ -131,6 +131,14 @@ def _is_id_of(entity: str, name: str) -> bool:
 def noun(entity: str) -> str:
     """What one row of the table is called: "standing order"."""
     return _singular(entity).replace("_", " ")
+
+
+@lru_cache(maxsize=4096)
+def owned(record: type[Struct]) -> str:
+    """The entity whose rows the record shows: that of its own id; empty for none or several."""
+    refs = ((f.ref, f.name) for f in fields_of(record) if f.ref)
+    own = [ref for ref, name in refs if ref and (name == "id" or _is_id_of(ref, name))]
+    return own[0] if len(own) == 1 else ""
 
 
 def unique_label(handle: Handle, among: list[Handle]) -> bool:

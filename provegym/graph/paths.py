@@ -5,6 +5,9 @@ i mod n of its round, so every n chains cover all n tools. A length is drawn fro
 the chain grows by one tool at a time, at its front (a tool that leads to the first) or at its end
 (one that the last leads to), each a fair choice among those not in the chain; implicit edges are
 drawn three times as often, for there are few. A chain that cannot grow stays shorter.
+
+A crossing chain is grown around a step from one server to another: a bridge of the graph half of
+the time, where the two have one, else a look-up and a call that takes what it shows.
 """
 
 from __future__ import annotations
@@ -12,11 +15,16 @@ from __future__ import annotations
 from random import Random
 
 from provegym.graph.edges import Graph
+from provegym.graph.leaves import shown, taken
 from provegym.seeding import rng
+from provegym.world.server import Server
+from provegym.world.tool import Tool
 
 LENGTHS: dict[int, float] = {2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1}
 """Share of each chain length (the paper gives the range only)."""
 IMPLICIT_WEIGHT = 3
+BRIDGED = 0.5
+"""How often a crossing is a bridge where there is one (ours)."""
 
 
 class Paths:
@@ -26,7 +34,7 @@ class Paths:
         self.tools = tuple(sorted(graph.tools))
         self._next: dict[str, list[str]] = {name: [] for name in self.tools}
         self._before: dict[str, list[str]] = {name: [] for name in self.tools}
-        for edge in graph.edges:
+        for edge in (e for e in graph.edges if e.kind != "bridge"):
             times = IMPLICIT_WEIGHT if edge.kind == "implicit" else 1
             self._next[edge.source] += [edge.target] * times
             self._before[edge.target] += [edge.source] * times
@@ -36,9 +44,11 @@ class Paths:
         rnd = rng(seed, "chain", i)
         order = list(self.tools)
         rng(seed, "round", i // len(order)).shuffle(order)
-        chain = [order[i % len(order)]]
+        return self._grown([order[i % len(order)]], max(LENGTHS), rnd)
+
+    def _grown(self, chain: list[str], most: int, rnd: Random) -> tuple[str, ...]:
         length = rnd.choices(list(LENGTHS), list(LENGTHS.values()))[0]
-        while len(chain) < length and self._grow(chain, rnd):
+        while len(chain) < min(length, most) and self._grow(chain, rnd):
             pass
         return tuple(chain)
 
@@ -52,3 +62,44 @@ class Paths:
         else:
             chain.insert(0, rnd.choice(front))
         return True
+
+
+class Crossings(Paths):
+    """Chains from the first of a graph's two servers to the second."""
+
+    def __init__(self, graph: Graph, first: Server, second: Server) -> None:
+        super().__init__(graph)
+        ends = first.tools, second.tools
+        self._bridges = [
+            (e.source, e.target)
+            for e in graph.edges
+            if e.kind == "bridge" and e.source in ends[0] and e.target in ends[1]
+        ]
+        self._steps = [
+            (source.name, target.name)
+            for source in first.tools.values()
+            for target in second.tools.values()
+            if source.effect == "read" and _carries(source, target)
+        ]
+
+    @property
+    def count(self) -> int:
+        """How many steps lead across."""
+        return len(self._bridges) + len(self._steps)
+
+    @property
+    def bridged(self) -> bool:
+        """Whether the servers share a fact that a bridge carries."""
+        return bool(self._bridges)
+
+    def crossing(self, seed: int, i: int, most: int) -> tuple[str, ...]:
+        """Crossing chain number `i`, of at most `most` tools; there must be a step across."""
+        rnd = rng(seed, "crossing", i)
+        told = self._bridges and (not self._steps or rnd.random() < BRIDGED)
+        step = rnd.choice(self._bridges if told else self._steps)
+        return self._grown(list(step), most, rnd)
+
+
+def _carries(source: Tool, target: Tool) -> bool:
+    kinds = {kind for kind, _ in taken(target)}
+    return any(kind in kinds for kind, _, _ in shown(source))

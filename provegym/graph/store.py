@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from provegym.errors import InputError
-from provegym.graph.edges import Graph, build, schema_hash
+from provegym.graph.build import build
+from provegym.graph.edges import Graph, schema_hash
 from provegym.records import write_atomic
 from provegym.world.server import Server
 

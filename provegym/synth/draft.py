@@ -58,6 +58,8 @@ class Shape(Struct, frozen=True):
     irrelevant: bool = False
     distractors: int = 0
     stripped: bool = False
+    crossing: bool = False
+    """Whether the calls lead from one server to another."""
 
     @property
     def supplied(self) -> bool:
@@ -65,8 +67,15 @@ class Shape(Struct, frozen=True):
         return self.missing or self.information == "missing_required"
 
 
-def draw(settings: Synth, rnd: Random) -> Shape:
-    """A task's shape by the shares of the settings."""
+def draw(settings: Synth, rnd: Random, like: Shape | None = None) -> Shape:
+    """A task's shape by the shares of the settings; `like` another one in kind and servers."""
+    shape = _drawn(settings, rnd)
+    while like and (shape.kind, shape.crossing) != (like.kind, like.crossing):
+        shape = _drawn(settings, rnd)
+    return shape
+
+
+def _drawn(settings: Synth, rnd: Random) -> Shape:
     p, shares = settings.perturb, settings.information
     turns = rnd.randint(settings.min_turns, settings.max_turns)
     if rnd.random() < ABSTENTION:
@@ -76,14 +85,16 @@ def draw(settings: Synth, rnd: Random) -> Shape:
     says_all = 1 - shares.missing_required
     missing = information != "missing_required" and rnd.random() * says_all < p.missing_function
     count = rnd.randint(p.min_distractors, p.max_distractors)
+    waits = missing or information == "missing_required"
     return Shape(
-        "clarification" if missing or information == "missing_required" else "workflow",
+        "clarification" if waits else "workflow",
         turns,
         information,
         missing,
         irrelevant=rnd.random() < p.irrelevance,
         distractors=count if rnd.random() < p.distractors else 0,
         stripped=rnd.random() < p.enum_stripping,
+        crossing=not waits and rnd.random() < settings.cross_server,
     )
 
 

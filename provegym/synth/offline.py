@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from provegym import servers as library
 from provegym.config import Synth
 from provegym.synth import say
-from provegym.synth.draft import Draft, DraftTurn, draw, error_rate, flawless
+from provegym.synth.draft import Draft, DraftTurn, Shape, error_rate, flawless
 from provegym.synth.filters import MAX_ERROR_RATE
 from provegym.synth.perturb import strip_enums, tool_list
 from provegym.synth.plan import Attempt, Planner, Step, alternatives, tools_of
@@ -46,6 +46,7 @@ class Drafter:
         world: World,
         others: Sequence[Server],
         settings: Synth,
+        shape: Shape,
         rnd: Random,
         chain: Callable[[int], tuple[str, ...]],
     ) -> None:
@@ -53,7 +54,7 @@ class Drafter:
         self.settings, self.rnd, self.chain = settings, rnd, chain
         self.server = next(iter(world.servers.values()))
         self.style = rnd.choice(list(say.OPENERS))
-        self.shape = draw(settings, rnd)
+        self.shape = shape
         self._start(0)
 
     def _start(self, attempt: int) -> None:
@@ -106,6 +107,8 @@ class Drafter:
                 break
         if len(steps) < needed:
             raise Rejected("unsolved")
+        if self.shape.crossing and len({self._home(s.tool).name for s in steps}) < 2:
+            raise Rejected("not_crossed")
         if len(steps) > MAX_CALLS:
             raise Rejected("too_long")
         if not self._has_room(steps[-1].tool):
@@ -121,7 +124,7 @@ class Drafter:
 
     def _may_begin(self, name: str) -> bool:
         """Whether the tool can be hidden, or a value of it left out, where that is wanted."""
-        tool = self.server.tools[name]
+        tool = self.world.tools[name].tool
         if self.shape.missing:
             return tool.effect == "write"
         return not self.shape.supplied or any(
@@ -156,7 +159,7 @@ class Drafter:
         truth = {s.tool for s in self.planner.steps}
         spoken = []
         for s in steps:
-            others = alternatives(self.server, self.world.tools[s.tool].tool)
+            others = alternatives(self._home(s.tool), self.world.tools[s.tool].tool)
             if sparing and not (s.write or s.said) and s.id in used and not others & truth:
                 self.unsaid.add(s.tool)
             else:
@@ -290,7 +293,7 @@ class Drafter:
             raise Rejected("too_many_tools")
         tools, distractors = tool_list(
             needed,
-            [self.server],
+            list(self.world.servers.values()),
             self.foreign,
             self._away().difference(needed),
             shape.distractors,
@@ -309,7 +312,11 @@ class Drafter:
         """
         looked_up = self.unsaid if self.settings.tools_per_task else ()
         tools = [self.world.tools[name].tool for name in looked_up]
-        return {self.hidden}.union(*(alternatives(self.server, t) for t in tools))
+        return {self.hidden}.union(*(alternatives(self._home(t.name), t) for t in tools))
+
+    def _home(self, name: str) -> Server:
+        """The server that the tool belongs to."""
+        return self.world.tools[name].server
 
 
 def _reply(steps: Sequence[Step]) -> str:

@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -22,11 +24,11 @@ from provegym import servers as library
 from provegym.config import Synth
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
-from provegym.graph.paths import Paths
+from provegym.graph.paths import BRIDGED, Crossings, Paths
 from provegym.records import Manifest, Store, beside, config_hash, read
 from provegym.seeding import derive, rng
 from provegym.synth.certify import certify
-from provegym.synth.draft import Draft, OfflineTeacher
+from provegym.synth.draft import Draft, OfflineTeacher, Shape, draw
 from provegym.synth.filters import (
     MAX_ERROR_RATE,
     Duplicates,
@@ -43,6 +45,8 @@ from provegym.worlds import digest_of
 
 CHUNK = 64
 """Candidates between two writes; a second process replays each chunk."""
+DRAWS = 3
+"""Drafts of one candidate that are tried before it is rejected."""
 MOST_CANDIDATES = 40
 """Candidates per wanted task before synthesis stops as hopeless."""
 
@@ -185,35 +189,70 @@ class Maker:
 
     def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
         self.plan, self.settings = plan, settings
-        self._paths = {name: Paths(_only(graph, name)) for name in plan.servers}
+        self._graph = graph
+        self._across: dict[str, dict[str, Crossings]] = {}
+        self._paths = {name: Paths(_only(graph, (name,))) for name in plan.servers}
 
     def id(self, i: int) -> str:
         """The id of candidate `i`; its task has the same."""
         return f"task-{self.plan.seed}-{self.plan.first_world}-{i:06d}"
 
     def make(self, i: int) -> Outcome:
-        """A candidate that passed everything but the second process, or why it did not."""
-        try:
-            return self._make(i)
-        except Rejected as reason:
-            return Rejection(self.id(i), str(reason))
+        """A candidate that passed everything but the second process, or why it did not.
 
-    def _make(self, i: int) -> Candidate:
-        server = self.plan.servers[i % len(self.plan.servers)]
-        number = self.plan.first_world + i // len(self.plan.servers) % self.settings.world_seeds
-        seed = self.plan.world_seed(number)
+        What cannot be made is drawn again as the same kind of task, so that no kind becomes rarer
+        for being harder.
+        """
         rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
-        others = [library.load(n) for n in self.plan.others if n != server]
-        paths = self._paths[server]
+        shape = None
+        for number in range(DRAWS):
+            shape = draw(self.settings, rnd, shape)
+            try:
+                return self._make(i, shape, rnd, number)
+            except Rejected as error:
+                reason = str(error)
+        return Rejection(self.id(i), reason)
+
+    def _make(self, i: int, shape: Shape, rnd: Random, redraw: int) -> Candidate:
+        server = self.plan.servers[i % len(self.plan.servers)]
         base = i // len(self.plan.servers)
+        seed = self.plan.world_seed(self.plan.first_world + base % self.settings.world_seeds)
+        home, chain_of = self._chains(server, shape, rnd)
+        shape = replace(shape, crossing=len(home) > 1)
+        others = [library.load(n) for n in self.plan.others if n not in home]
 
         def chain(k: int) -> tuple[str, ...]:
-            return paths.chain(derive(self.plan.seed, "chains", k), base)
+            return chain_of(derive(self.plan.seed, "chains", redraw, k), base)
 
-        world = library.world(seed, (server,))
-        draft = Drafter(world, others, self.settings, rnd, chain).draft()
+        drafter = Drafter(library.world(seed, home), others, self.settings, shape, rnd, chain)
+        draft = drafter.draft()
         names = (server, *_servers_of(draft, server, self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
+
+    def _chains(
+        self, server: str, shape: Shape, rnd: Random
+    ) -> tuple[tuple[str, ...], Callable[[int, int], tuple[str, ...]]]:
+        """The servers that a task is about, and the law of its chains of tools."""
+        most = self.settings.max_chain
+        partners = self._partners(server) if shape.crossing and most > 1 else {}
+        if not partners:
+            return (server,), self._paths[server].chain
+        joined = [name for name, crossings in partners.items() if crossings.bridged]
+        told = joined and rnd.random() < BRIDGED
+        partner = rnd.choice(joined if told else list(partners))
+        return (server, partner), partial(partners[partner].crossing, most=most)
+
+    def _partners(self, server: str) -> dict[str, Crossings]:
+        """The servers that a value of this one can be carried to, with the chains across."""
+        if server not in self._across:
+            first = library.load(server)
+            pairs = {
+                name: Crossings(_only(self._graph, (server, name)), first, library.load(name))
+                for name in self.plan.servers
+                if name != server
+            }
+            self._across[server] = {name: c for name, c in pairs.items() if c.count}
+        return self._across[server]
 
     def _certified(self, task_id: str, draft: Draft, world: World) -> Candidate:
         spoken = Machine(OfflineTeacher(draft), world.open()).run()
@@ -230,8 +269,8 @@ class Maker:
         return Candidate(replace(task, certificate=certificate), _conversation(task, spoken))
 
 
-def _only(graph: Graph, server: str) -> Graph:
-    names = set(library.load(server).tools)
+def _only(graph: Graph, servers: tuple[str, ...]) -> Graph:
+    names = {name for server in servers for name in library.load(server).tools}
     edges = tuple(e for e in graph.edges if e.source in names and e.target in names)
     return replace(graph, tools=tuple(t for t in graph.tools if t in names), edges=edges)
 

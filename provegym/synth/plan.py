@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from provegym.graph.entities import Handle, consumed, handles, noun, produced, unique_label
+from provegym.graph.leaves import CARRIED, Leaf, leaves, taken
 from provegym.synth import say
 from provegym.types import Ref
 from provegym.world.fields import Field
@@ -86,22 +87,31 @@ class Planner:
 
     def __init__(self, session: Session, rnd: Random) -> None:
         self.session = session
+        self.crossing = len(session.world.servers) > 1
         self.rnd = rnd
         self.steps: list[Step] = []
         self.seen: list[Handle] = []
+        self.leaves: list[Leaf] = []
+        """Plain values shown so far, where the plan may lead to another server."""
         self.plain = False
         """Whether look-ups are made without optional arguments, so that they can go unsaid."""
 
     def extend(self, name: str) -> bool:
         """Make one more call of the tool, discovery calls first where needed."""
         tool = self.session.world.tools[name].tool
+        crosses = bool(self.steps) and self._server(name) != self._server(self.steps[-1].tool)
         for _ in range(TRIES):
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, depth=1)
+            if choice and crosses and not self._carry(tool, choice):
+                choice = None
             if choice and self._perform(tool, choice):
                 return True
             self._forget(*start)
         return False
+
+    def _server(self, name: str) -> str:
+        return self.session.world.tools[name].place
 
     def give_up(self, name: str) -> Refusal | None:
         """Look for a call of the tool that this world refuses; its look-ups become steps.
@@ -123,6 +133,8 @@ class Planner:
     def _forget(self, steps: int, seen: int) -> None:
         """Drop discovery calls that led nowhere (reads leave no trace in the session)."""
         del self.steps[steps:], self.seen[seen:]
+        kept = {step.id for step in self.steps}
+        self.leaves = [leaf for leaf in self.leaves if leaf.call in kept]
 
     def _perform(self, tool: Tool, choice: Choice) -> bool:
         repeated = any(s.tool == tool.name and s.arguments == choice.arguments for s in self.steps)
@@ -156,6 +168,8 @@ class Planner:
             Step(call, tool.name, choice.arguments, choice.refs, choice.said, result, write, failed)
         )
         self.seen += handles(tool, result, call, self.session.world.templates)
+        if self.crossing:
+            self.leaves += leaves(tool, result, call, self.session.world.templates)
 
     # -- arguments -------------------------------------------------------------------------
 
@@ -213,6 +227,36 @@ class Planner:
 
     def _named(self, h: Handle) -> str:
         return h.label if unique_label(h, self.seen) else f"that {noun(h.entity)}"
+
+    # -- values of another server ----------------------------------------------------------
+
+    def _carry(self, tool: Tool, choice: Choice) -> bool:
+        """Let one argument be a value that another server has shown; False where none can."""
+        at = {step.id: self._server(step.tool) for step in self.steps}
+        abroad = [leaf for leaf in self.leaves if at[leaf.call] != self._server(tool.name)]
+        options = [
+            (name, leaf, words)
+            for kind, name in taken(tool)
+            for leaf in abroad
+            if leaf.kind == kind and (words := self._pointed(leaf))
+        ]
+        if not options:
+            return False
+        name, leaf, words = self.rnd.choice(options)
+        many = any(p.name == name and p.item is not None for p in tool.parameters)
+        choice.arguments[name] = [leaf.value] if many else leaf.value
+        choice.refs[f"/{name}/0" if many else f"/{name}"] = Ref(leaf.call, leaf.path)
+        choice.said[name] = words
+        return True
+
+    def _pointed(self, leaf: Leaf) -> str:
+        """Words that single the value out among all shown so far; empty where there are none."""
+        if leaf.words:
+            same = {x.value for x in self.leaves if x.words == leaf.words}
+            return leaf.words if same == {leaf.value} else ""
+        latest = [x for x in self.leaves if x.kind == leaf.kind]
+        alone = len(latest) == 1 and self.steps[-1].id == leaf.call
+        return f"that {CARRIED[leaf.kind]}" if alone else ""
 
     # -- ids -------------------------------------------------------------------------------
 

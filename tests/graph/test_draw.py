@@ -7,8 +7,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from provegym import servers
+from provegym.graph.build import build
 from provegym.graph.draw import draw, svg
-from provegym.graph.edges import Graph, build
+from provegym.graph.edges import Graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 

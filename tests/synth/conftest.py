@@ -6,7 +6,8 @@ import pytest
 
 from provegym import servers
 from provegym.config import Synth
-from provegym.graph.edges import Graph, build
+from provegym.graph.build import build
+from provegym.graph.edges import Graph
 from provegym.synth.pipeline import Candidate, Maker, Plan, Rejection
 
 NAMES = ("banking", "calendar", "filesystem", "shopping")

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from provegym import servers
 from provegym.config import Synth
-from provegym.graph.edges import build
+from provegym.graph.build import build
+
 from provegym.synth import pipeline
 
 plan = pipeline.Plan(0, ("banking",), ("banking",))

@@ -1,0 +1,105 @@
+"""Plain values that one server shows and another takes: amounts, dates, times, addresses.
+
+Unlike an id, such a value means the same on every server, so a chain can carry it across. What
+the policy is told is where it stands ("the due date of the "Logo design" invoice for Ann Lee"),
+never the value itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from provegym.graph.entities import label_of, owned, walk
+from provegym.world.fields import Field, fields_of, take_apart
+from provegym.world.table import Template
+from provegym.world.tool import Tool
+
+CARRIED = {"email": "e-mail address", "money": "amount", "date": "date", "instant": "time"}
+"""Formats of values that may go from server to server, and what people call them."""
+_NOUGHT = "0.00"
+
+
+class Leaf(Struct, frozen=True):
+    """A value of format `kind` at the JSON Pointer `path` of the result of `call`."""
+
+    kind: str
+    value: str
+    call: str
+    path: str
+    words: str
+    """How a person points at it; empty where its record cannot be named."""
+
+
+@lru_cache(maxsize=4096)
+def shown(tool: Tool) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    """(kind, steps, entity of the record around it or "") of every such value in the result."""
+    return tuple(_shown(take_apart("", tool.returns), (), ""))
+
+
+def _shown(f: Field, steps: tuple[str, ...], entity: str) -> Iterator[tuple[str, Any, str]]:
+    if f.item is not None:
+        yield from _shown(f.item, (*steps, "*"), entity)
+    elif isinstance(f.type, type) and issubclass(f.type, Struct):
+        inside = owned(f.type)
+        for inner in fields_of(f.type):
+            yield from _shown(inner, (*steps, inner.name), inside)
+    elif f.format and f.format.name in CARRIED and not f.ref and steps:
+        yield f.format.name, steps, entity
+
+
+@lru_cache(maxsize=4096)
+def taken(tool: Tool) -> tuple[tuple[str, str], ...]:
+    """(kind, parameter) of every parameter that takes such a value, or a list of them."""
+    found = ((p.item or p, p.name) for p in tool.parameters)
+    return tuple(
+        (f.format.name, name) for f, name in found if f.format and f.format.name in CARRIED
+    )
+
+
+def leaves(
+    tool: Tool, result: Any, call: str, templates: Mapping[str, Template[Any]]
+) -> list[Leaf]:
+    """Every such value in a result, with how to point at it; what is no amount is left out."""
+    found = []
+    for kind, steps, entity in shown(tool):
+        label = templates[entity].row.label if entity in templates else ""
+        for path, value, around in walk(result, steps):
+            if kind != "money" or (value[0] != "-" and value != _NOUGHT):
+                name = label_of(label, around) if label else ""
+                words = f"the {_spoken(steps, kind)} of {name}" if name else ""
+                found.append(Leaf(kind, value, call, path, "" if value in words else words))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _spoken(steps: tuple[str, ...], kind: str) -> str:
+    """What people call the field at the end of `steps`: "due_on" is the due date."""
+    field = next(step for step in reversed(steps) if step != "*")
+    name = field.removesuffix("_on").removesuffix("_at").replace("_", " ")
+    name, noun = _SPOKEN.get(name, name), CARRIED[kind]
+    if kind == "money" or name.endswith(noun):
+        return name
+    if kind == "email":
+        return noun if name in ("email", "address") else f"{name.removesuffix(' address')}'s {noun}"
+    return f"{name} {noun}"
+
+
+_SPOKEN = {
+    "arrives": "arrival",
+    "born": "birth",
+    "bought": "purchase",
+    "departs": "departure",
+    "ends": "end",
+    "expires": "expiry",
+    "last": "last price",
+    "owed": "amount owed",
+    "planned": "planned amount",
+    "price from": "starting price",
+    "spent": "amount spent",
+    "starts": "start",
+}
+"""Fields whose names alone are no noun."""
