@@ -27,6 +27,7 @@ Test = Callable[[str, Inode], bool]
 _HOME_RATE = 0.8
 _OPTIONAL_RATE = 0.3
 _RELATIVE_RATE = 0.2
+_RARE_RATE = 0.04
 _DRAWS = 40
 """Nodes drawn before the whole tree is searched for one that passes."""
 
@@ -172,7 +173,9 @@ def search_lines(disk: Disk, rnd: Random) -> Arguments:
 
 
 def link(disk: Disk, rnd: Random) -> Arguments:
-    """A symbolic link."""
+    """A symbolic link; rarely what lies where the user may not look."""
+    if rnd.random() < _RARE_RATE:
+        return {"path": "/var/backups/etc.txt"}
     return {"path": _said(disk, rnd, _some(disk, rnd, lambda _, n: n.kind == "symlink")[0])}
 
 
@@ -220,9 +223,8 @@ def sorting(disk: Disk, rnd: Random) -> Arguments:
     def unsorted(path: str, node: Inode) -> bool:
         lines = node.content.splitlines()
         is_list = node.content[:2] == "- " or node.content[:1].isdecimal() or " = " in node.content
-        return (
-            is_list and may_change(path, node) and lines not in (sorted(lines), sorted(lines)[::-1])
-        )
+        ordered = sorted(lines)
+        return is_list and may_change(path, node) and lines not in (ordered, ordered[::-1])
 
     may_change = _is_text(disk, READ | WRITE)
     path, node = _some(disk, rnd, unsorted)
@@ -242,11 +244,8 @@ def replacement(disk: Disk, rnd: Random) -> Arguments:
     path, node = _some(disk, rnd, fits)
     found = [old for old in words.REPLACEMENTS if old in node.content]
     old = rnd.choice(found or ["draft"])
-    return {
-        "path": _said(disk, rnd, path),
-        "old": old,
-        "new": words.REPLACEMENTS.get(old, "final text"),
-    }
+    new = words.REPLACEMENTS.get(old, "final text")
+    return {"path": _said(disk, rnd, path), "old": old, "new": new}
 
 
 def _siblings(disk: Disk, rnd: Random, count: int) -> list[str]:
@@ -336,14 +335,20 @@ def removable(disk: Disk, rnd: Random) -> Arguments:
 
 
 def moving(disk: Disk, rnd: Random) -> Arguments:
-    """Something that may go, and a directory or a new name for it; rarely a file onto a directory
-    of its name.
-    """
-    if rnd.random() < 0.04:
-        listing = f"{disk.me.home}/documents/photos"
-        return {"source": listing, "destination": disk.me.home, "if_exists": "overwrite"}
+    """Something that may go, and a directory or a new name for it; rarely onto a directory."""
+    if rnd.random() < _RARE_RATE:
+        return {**_onto_a_directory(disk, rnd), "if_exists": "overwrite"}
     path, node = _some(disk, rnd, lambda path, n: path != disk.me.home and _may_go(disk, n))
     return {"source": _said(disk, rnd, path), **_destination(disk, rnd, path, node)}
+
+
+def _onto_a_directory(disk: Disk, rnd: Random) -> Arguments:
+    """A file where a directory has its name, or a directory where a full one has."""
+    docs = [path_of(disk, node) for node in disk.inodes.where(name="docs", owner=disk.me.id)]
+    if len(docs) > 1 and rnd.random() < 0.5:
+        source, other = rnd.sample(docs, 2)
+        return {"source": source, "destination": other.removesuffix("/docs")}
+    return {"source": f"{disk.me.home}/documents/photos", "destination": disk.me.home}
 
 
 def _destination(disk: Disk, rnd: Random, path: str, node: Inode) -> Arguments:

@@ -26,6 +26,7 @@ from provegym.servers.filesystem.state import (
 from provegym.servers.filesystem.words import Text
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds
+from provegym.world.stories import stories
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _SHIFTS = (0, 5, 10, 15, 20, 25)
@@ -33,6 +34,8 @@ _TAGS: tuple[TagName, ...] = ("urgent", "review", "final", "personal")
 _TAG_RATE = 0.12
 _COLLEAGUES = 7
 _SYSTEM_QUOTA = 10_000_000
+_ROOM = (300, 2_600, 2_600, 9_000, 40_000)
+"""Bytes that a user can still write: few in some worlds."""
 
 Plan = tuple[str, tuple[str, ...], str, Text]
 """A directory below a home, stems of its files, their extension, their texts."""
@@ -149,10 +152,12 @@ def seed(cast: Cast, rnd: Random) -> Seeds:
     users = [User("root", "System", "/", ("root",), _SYSTEM_QUOTA, 0)]
     for login, person in zip(logins, cast.people, strict=False):
         users.append(User(login, person.name, f"/home/{login}", ("staff", *teams[login]), 0, 0))
+    room = {user.id: rnd.choice(_ROOM) for user in users}
+    _told(build, logins[0])
     home = build.nodes[f"/home/{logins[0]}"].id
     return {
         "inodes": list(build.nodes.values()),
-        "users": _with_quota(users, build),
+        "users": _with_quota(users, build, room),
         "groups": _groups(),
         "shells": [Shell(SHELL, logins[0], home, "022")],
         "trash": build.thrown,
@@ -173,12 +178,11 @@ def _groups() -> list[Group]:
     return [Group("root", "System files"), Group("staff", "Everyone"), *teams]
 
 
-def _with_quota(users: list[User], build: _Builder) -> list[User]:
-    """Count what each user's files hold; leave some room: little in some worlds."""
+def _with_quota(users: list[User], build: _Builder, room: dict[str, int]) -> list[User]:
+    """Count what each user's files hold, and leave some room."""
     used = dict.fromkeys((user.id for user in users), 0)
     for node in build.nodes.values():
         used[node.owner] += node.size
-    room = {user.id: build.rnd.choice((300, 2_600, 2_600, 9_000, 40_000)) for user in users}
     return [
         msgspec.structs.replace(
             user, used=used[user.id], quota=user.quota or used[user.id] + room[user.id]
@@ -336,3 +340,13 @@ def _throw(build: _Builder, path: str, owner: str, text: str) -> None:
     )
     build.nodes[f"trash:{inode.id}"] = inode
     build.thrown.append(Trash(build.new_id("trs"), inode.id, path, owner, build.stamp(60)))
+
+
+def _told(build: _Builder, login: str) -> None:
+    """The document of which other servers of this world know too, saved when it came."""
+    build.rnd = build.cast.rng("stories", "filesystem")
+    paper = stories(build.cast).paper
+    path = f"/home/{login}/downloads/{paper.filename}"
+    node = build.at(path, "file", login, "staff", "644", words.paper(build.cast, paper))
+    saved = paper.sent + timedelta(minutes=build.rnd.randint(5, 55))
+    build.nodes[path] = msgspec.structs.replace(node, modified=saved.isoformat())

@@ -7,6 +7,7 @@ from datetime import timedelta
 from random import Random
 
 from provegym.world.cast import Cast
+from provegym.world.stories import Paper
 
 Text = Callable[[Cast, Random], str]
 
@@ -124,3 +125,12 @@ def people(cast: Cast, rnd: Random) -> str:
     """Names and addresses."""
     some = rnd.sample(cast.others, rnd.randint(2, 4))
     return "".join(f"{person.name} <{person.email}>\n" for person in some)
+
+
+def paper(cast: Cast, sent: Paper) -> str:
+    """A document of one of the world's stories: what it is, from whom, for whom, until when."""
+    kind = sent.filename.rpartition("_")[0].replace("_", " ").capitalize()
+    valid = (sent.sent + timedelta(days=60)).date()
+    sender = f"{sent.sender.name} <{sent.sender.email}>"
+    head = f"{kind}\nFrom: {sender}, {sent.sender.company}\nTo: {cast.user.name}\n"
+    return f"{head}Dated: {sent.sent.date()}\nValid until: {valid}\nStatus: for review\n"
