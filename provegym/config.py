@@ -113,7 +113,7 @@ class Synth(Section):
     tools_per_task: Natural = 0
     """Most tools that a task shows, distractors included; 0 means whole servers."""
     max_prompt_tokens: Count = 12_384
-    cross_server: Share = 0.3
+    cross_server: Share = 0.4
     """Workflow tasks whose calls lead from one server to another, where there are two (ours)."""
     information: Information = Information()
     perturb: Perturb = Perturb()

@@ -11,6 +11,7 @@ import pytest
 
 from provegym import servers
 from provegym.config import Synth
+from provegym.graph.leaves import CARRIED
 from provegym.seeding import rng
 from provegym.synth.draft import draw
 from provegym.synth.pipeline import Candidate
@@ -110,16 +111,43 @@ def test_a_look_up_that_goes_unsaid_is_the_only_one_on_offer(tasks: list[Task]) 
     sparing = [t for t in tasks if t.information == "minimal" and not t.perturbations.irrelevant]
     checked = 0
     for task in sparing:
-        server = servers.load(task.servers[0])
+        homes = world_of(task).tools
         said = " ".join(turn.user for turn in task.turns).lower()
         offered = {t.function.name for t in task.tools}
         for _, call in task.ground_truth:
-            tool = server.tools[call.name]
+            tool = homes[call.name].tool
             phrases = {p.split("[")[0].split("{")[0].lower().strip() for p in tool.phrases}
             if tool.effect == "read" and not any(p in said for p in phrases):
                 checked += 1
-                assert not alternatives(server, tool) & offered
+                assert not alternatives(homes[call.name].server, tool) & offered
     assert checked > 5
+
+
+def test_some_workflows_lead_from_one_server_to_another(tasks: list[Task]) -> None:
+    workflows = [t for t in tasks if t.kind == "workflow"]
+    across = [t for t in workflows if len(homes_of(t)) > 1]
+    assert 0.2 < len(across) / len(workflows) < 0.4
+    for task in across:
+        home = {call.id: world_of(task).tools[call.name].place for _, call in task.ground_truth}
+        carried = [
+            (name.split("/")[1], call)
+            for _, call in task.ground_truth
+            for name, ref in call.refs.items()
+            if home[ref.call] != home[call.id]
+        ]
+        assert carried
+        for name, call in carried:
+            parameter = next(
+                p for p in world_of(task).tools[call.name].tool.parameters if p.name == name
+            )
+            kind = (parameter.item or parameter).format
+            assert kind is not None
+            assert kind.name in CARRIED
+
+
+def homes_of(task: Task) -> set[str]:
+    tools = world_of(task).tools
+    return {tools[call.name].place for _, call in task.ground_truth}
 
 
 def test_a_call_never_takes_one_value_twice_by_chance(tasks: list[Task]) -> None:

@@ -115,7 +115,9 @@ def test_distractors_are_three_to_eight_tools_of_other_servers_and_can_be_called
     with_distractors = [t for t in tasks if t.perturbations.distractors]
     assert with_distractors
     for task in with_distractors:
-        own = set(servers.load(task.servers[0]).tools)
+        tools = world_of(task).tools
+        about = {task.servers[0], *(tools[call.name].place for _, call in task.ground_truth)}
+        own = {name for server in about for name in servers.load(server).tools}
         foreign = [t.function.name for t in task.tools if t.function.name not in own]
         assert 3 <= len(foreign) == task.perturbations.distractors <= 8
         assert set(foreign) <= set(world_of(task).tools)
