@@ -182,7 +182,8 @@ def synth(
     from provegym.graph.store import cached
     from provegym.names import check_names
     from provegym.records import beside
-    from provegym.synth.pipeline import Plan, synthesize
+    from provegym.synth.make import Plan
+    from provegym.synth.pipeline import synthesize
 
     if teacher != "offline":
         raise UnknownName("teacher", teacher, ["offline"])

@@ -38,6 +38,7 @@ from provegym.report import page
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
+from provegym.synth.make import Plan
 from provegym.types import Task
 
 Advance = Callable[[int, int], None]
@@ -134,7 +135,7 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
     claim(config)
     folder = config.run.folder
     graph = cached([servers.load(name) for name in config.run.servers], folder / "graph.json")
-    plan = pipeline.Plan(config.run.seed, config.run.servers, config.run.servers)
+    plan = Plan(config.run.seed, config.run.servers, config.run.servers)
     tasks = _synthesized(plan, config.synth, graph, folder / "train", show).tasks()
     trained = learning.fine_tune(config, tasks, None, folder / "warm", show)
     recipe = config.model_dump(mode="json")
@@ -174,8 +175,8 @@ def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]
     trained = tuple(name for name in everywhere if name != config.run.heldout_server)
     graph = cached([servers.load(name) for name in everywhere], folder / "graph.json")
     unseen = config.synth.model_copy(update={"limit": config.eval.tasks})
-    first = pipeline.Plan(config.run.seed, trained, trained)
-    second = pipeline.Plan(config.run.seed, everywhere, everywhere, config.synth.world_seeds)
+    first = Plan(config.run.seed, trained, trained)
+    second = Plan(config.run.seed, everywhere, everywhere, config.synth.world_seeds)
     return (
         _synthesized(first, config.synth, graph, folder / "train", show),
         _synthesized(second, unseen, graph, folder / "heldout", show),
@@ -183,7 +184,7 @@ def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]
 
 
 def _synthesized(
-    plan: pipeline.Plan, settings: Synth, graph: Graph, folder: Path, show: Show
+    plan: Plan, settings: Synth, graph: Graph, folder: Path, show: Show
 ) -> Synthesized:
     path = folder / "tasks.jsonl"
     with show(f"{folder.name} tasks") as advance:

@@ -8,70 +8,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from provegym import servers as library
 from provegym.config import Synth
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
-from provegym.graph.paths import BRIDGED, Crossings, Paths
 from provegym.records import Manifest, Store, beside, config_hash, read
-from provegym.seeding import derive, rng
-from provegym.synth.certify import certify
-from provegym.synth.draft import Draft, OfflineTeacher, Shape, draw
-from provegym.synth.filters import (
-    MAX_ERROR_RATE,
-    Duplicates,
-    error_rate,
-    secrets_are_traceable,
-)
-from provegym.synth.machine import Machine, Spoken
-from provegym.synth.offline import Drafter, Rejected
-from provegym.synth.replay import Moment, dependencies, replay, start_of
-from provegym.synth.twin import Twin
-from provegym.types import Call, GroundCall, Task, Trace, Turn
-from provegym.world.world import World
+from provegym.synth.filters import Duplicates
+from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
+from provegym.synth.twin import Twin, digest, tasks_of
+from provegym.types import Task, Trace
 from provegym.worlds import digest_of
 
 CHUNK = 64
-"""Candidates between two writes; a second process replays each chunk."""
-DRAWS = 3
-"""Drafts of one candidate that are tried before it is rejected."""
+"""Candidates that each of the two processes makes between two writes."""
 MOST_CANDIDATES = 40
 """Candidates per wanted task before synthesis stops as hopeless."""
-
-
-class Rejection(Struct, frozen=True):
-    """A candidate that became no task, and why."""
-
-    id: str
-    reason: str
-
-
-class Plan(Struct, frozen=True):
-    """What one synthesis run makes: from which worlds, with which servers."""
-
-    seed: int
-    servers: tuple[str, ...]
-    """Servers that tasks are about."""
-    others: tuple[str, ...]
-    """Servers that distractors and irrelevant wishes come from (the `servers` included)."""
-    first_world: int = 0
-    """World seeds are derived from `seed` and numbers from this one on."""
-
-    def world_seed(self, number: int) -> int:
-        """The seed of world `number`."""
-        return derive(self.seed, "world", number) % 1_000_000_007
 
 
 class Summary(Struct, frozen=True):
@@ -81,16 +41,6 @@ class Summary(Struct, frozen=True):
     candidates: int
     rejected: dict[str, int]
     kinds: dict[str, int]
-
-
-class Candidate(Struct, frozen=True):
-    """A task with the conversation it came from, before the second replay."""
-
-    task: Task
-    conversation: Trace
-
-
-Outcome = Candidate | Rejection
 
 
 def synthesize(
@@ -117,14 +67,20 @@ def synthesize(
             )
         ]
         if not files[0].complete:
-            _fill(files, Maker(plan, settings, graph), settings.limit, progress)
+            done = {*files[0].keys, *files[2].keys}
+            _fill(files, _verified(plan, settings, graph, done), settings.limit, progress)
     return summarize(out)
 
 
-def _fill(files: list[Any], maker: Maker, limit: int, progress: Callable[[int, int], None]) -> None:
+def _fill(
+    files: list[Any],
+    outcomes: Iterator[Outcome],
+    limit: int,
+    progress: Callable[[int, int], None],
+) -> None:
     tasks, conversations, rejections = files
     duplicates = Duplicates(read(tasks.path, Task))
-    for outcome in _verified(maker, tasks.keys | rejections.keys, limit):
+    for outcome in outcomes:
         if len(tasks.keys) >= limit:
             break
         if isinstance(outcome, Candidate) and duplicates.has(outcome.task):
@@ -146,33 +102,27 @@ def _fill(files: list[Any], maker: Maker, limit: int, progress: Callable[[int, i
         file.finish()
 
 
-def _commonest(rejections: Path) -> str:
-    """The three reasons given most often, with their counts."""
-    reasons = Counter(r.reason for r in read(rejections, Rejection))
-    return ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
+def _verified(plan: Plan, settings: Synth, graph: Graph, done: set[str]) -> Iterator[Outcome]:
+    """Outcomes in order. Two processes share the work, and each replays the other's tasks."""
+    most = settings.limit * MOST_CANDIDATES
+    maker = Maker(plan, settings, graph)
+    numbers = (i for i in range(most) if maker.id(i) not in done)
+    size = min(CHUNK, settings.limit // 2 + 4)
+    with Twin(plan, settings, graph) as twin, ThreadPoolExecutor(1) as pool:
+        while ours := list(islice(numbers, size)):
+            future = pool.submit(twin.make, list(islice(numbers, size)))
+            made = [maker.make(i) for i in ours]
+            theirs = future.result()
+            seen = pool.submit(twin.digests, tasks_of(made))
+            found = [digest(task) for task in tasks_of(theirs)]
+            yield from _compared(made, seen.result())
+            yield from _compared(theirs, found)
 
 
-def _verified(maker: Maker, done: set[str], limit: int) -> Iterator[Outcome]:
-    """Outcomes in order, each task's digest compared with that of a second process."""
-    numbers = (i for i in range(limit * MOST_CANDIDATES) if maker.id(i) not in done)
-    with Twin() as twin, ThreadPoolExecutor(1) as pool:
-        waiting: tuple[list[Outcome], Future[list[str]]] | None = None
-        while chunk := [maker.make(i) for i in islice(numbers, CHUNK)]:
-            tasks = [c.task for c in chunk if isinstance(c, Candidate)]
-            future = pool.submit(twin.digests, tasks)
-            if waiting:
-                yield from _compared(*waiting)
-            waiting = chunk, future
-        if waiting:
-            yield from _compared(*waiting)
-
-
-def _compared(chunk: list[Outcome], future: Future[list[str]]) -> Iterator[Outcome]:
-    seen = iter(future.result())
-    for outcome in chunk:
-        if isinstance(outcome, Candidate):
-            outcome = _agreed(outcome, next(seen))
-        yield outcome
+def _compared(outcomes: list[Outcome], digests: list[str]) -> Iterator[Outcome]:
+    seen = iter(digests)
+    for outcome in outcomes:
+        yield _agreed(outcome, next(seen)) if isinstance(outcome, Candidate) else outcome
 
 
 def _agreed(candidate: Candidate, digest: str) -> Outcome:
@@ -184,173 +134,10 @@ def _agreed(candidate: Candidate, digest: str) -> Outcome:
     return replace(candidate, task=task)
 
 
-class Maker:
-    """Makes candidate number i: draft, conversation, ground truth, filters, certificate."""
-
-    def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
-        self.plan, self.settings = plan, settings
-        self._graph = graph
-        self._across: dict[str, dict[str, Crossings]] = {}
-        self._paths = {name: Paths(_only(graph, (name,))) for name in plan.servers}
-
-    def id(self, i: int) -> str:
-        """The id of candidate `i`; its task has the same."""
-        return f"task-{self.plan.seed}-{self.plan.first_world}-{i:06d}"
-
-    def make(self, i: int) -> Outcome:
-        """A candidate that passed everything but the second process, or why it did not.
-
-        What cannot be made is drawn again as the same kind of task, so that no kind becomes rarer
-        for being harder.
-        """
-        rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
-        shape = None
-        for number in range(DRAWS):
-            shape = draw(self.settings, rnd, shape)
-            try:
-                return self._make(i, shape, rnd, number)
-            except Rejected as error:
-                reason = str(error)
-        return Rejection(self.id(i), reason)
-
-    def _make(self, i: int, shape: Shape, rnd: Random, redraw: int) -> Candidate:
-        server = self.plan.servers[i % len(self.plan.servers)]
-        base = i // len(self.plan.servers)
-        seed = self.plan.world_seed(self.plan.first_world + base % self.settings.world_seeds)
-        home, chain_of = self._chains(server, shape, rnd)
-        shape = replace(shape, crossing=len(home) > 1)
-        others = [library.load(n) for n in self.plan.others if n not in home]
-
-        def chain(k: int) -> tuple[str, ...]:
-            return chain_of(derive(self.plan.seed, "chains", redraw, k), base)
-
-        drafter = Drafter(library.world(seed, home), others, self.settings, shape, rnd, chain)
-        draft = drafter.draft()
-        names = (server, *_servers_of(draft, server, self.plan.others))
-        return self._certified(self.id(i), draft, library.world(seed, names))
-
-    def _chains(
-        self, server: str, shape: Shape, rnd: Random
-    ) -> tuple[tuple[str, ...], Callable[[int, int], tuple[str, ...]]]:
-        """The servers that a task is about, and the law of its chains of tools."""
-        most = self.settings.max_chain
-        partners = self._partners(server) if shape.crossing and most > 1 else {}
-        if not partners:
-            return (server,), self._paths[server].chain
-        joined = [name for name, crossings in partners.items() if crossings.bridged]
-        told = joined and rnd.random() < BRIDGED
-        partner = rnd.choice(joined if told else list(partners))
-        return (server, partner), partial(partners[partner].crossing, most=most)
-
-    def _partners(self, server: str) -> dict[str, Crossings]:
-        """The servers that a value of this one can be carried to, with the chains across."""
-        if server not in self._across:
-            first = library.load(server)
-            pairs = {
-                name: Crossings(_only(self._graph, (server, name)), first, library.load(name))
-                for name in self.plan.servers
-                if name != server
-            }
-            self._across[server] = {name: c for name, c in pairs.items() if c.count}
-        return self._across[server]
-
-    def _certified(self, task_id: str, draft: Draft, world: World) -> Candidate:
-        spoken = Machine(OfflineTeacher(draft), world.open()).run()
-        start = start_of(world, draft.offered)
-        if error_rate(start, spoken) >= MAX_ERROR_RATE:
-            raise Rejected("error_rate")
-        if not secrets_are_traceable(world, spoken):
-            raise Rejected("secret_without_source")
-        task = _task(task_id, draft, spoken, start)
-        certificate = certify(task, world, start)
-        for name, passed in certificate.checks.items():
-            if not passed:
-                raise Rejected(f"certificate:{name}")
-        return Candidate(replace(task, certificate=certificate), _conversation(task, spoken))
-
-
-def _only(graph: Graph, servers: tuple[str, ...]) -> Graph:
-    names = {name for server in servers for name in library.load(server).tools}
-    edges = tuple(e for e in graph.edges if e.source in names and e.target in names)
-    return replace(graph, tools=tuple(t for t in graph.tools if t in names), edges=edges)
-
-
-def _servers_of(draft: Draft, server: str, others: tuple[str, ...]) -> list[str]:
-    """The other servers whose tools the task shows, for distractors are callable, too."""
-    shown = {t.function.name for t in draft.tools}
-    return [n for n in sorted(others) if n != server and shown & set(library.load(n).tools)]
-
-
-def _task(task_id: str, draft: Draft, spoken: list[Spoken], start: Moment) -> Task:
-    """The ground truth keeps the calls that were executed, with what must come before each."""
-    effective = [
-        GroundCall(m.intent.id, m.intent.name, m.intent.arguments, (), m.intent.refs, m.result)
-        for turn in spoken
-        for m in turn.made
-        if m.outcome == "ok" and m.intent.id
-    ]
-    if not effective and draft.kind != "abstention":
-        raise Rejected("no_call_succeeded")
-    after = dict(zip([c.id for c in effective], dependencies(start, effective), strict=True))
-    truth = {c.id: replace(c, after=after[c.id]) for c in effective}
-    turns = tuple(
-        Turn(
-            t.user,
-            tuple(truth[m.intent.id] for m in t.made if m.intent.id in truth),
-            t.reply,
-            t.tools,
-        )
-        for t in spoken
-    )
-    world = start.session.world
-    task = Task(
-        id=task_id,
-        kind=draft.kind,
-        turns=turns,
-        servers=tuple(world.servers),
-        seed=world.seed,
-        reference_time=world.cast.start.isoformat(),
-        persona=draft.persona,
-        tools=draft.tools,
-        perturbations=draft.perturbations,
-        information=draft.information,
-        teacher="offline",
-    )
-    return replace(task, final_changes=replay(start, task.ground_truth).end.changes)
-
-
-def _conversation(task: Task, spoken: list[Spoken]) -> Trace:
-    """The teacher's whole run in trace format, refused calls included."""
-    calls = [
-        Call(m.intent.name, m.intent.arguments, i, m.step, m.outcome, m.result)
-        for i, turn in enumerate(spoken)
-        for m in turn.made
-    ]
-    messages: list[dict[str, Any]] = []
-    for turn in spoken:
-        messages.append({"role": "user", "content": turn.user})
-        for m in turn.made:
-            messages += _messages(m.intent.name, m.intent.arguments, m.result, len(messages))
-        messages.append({"role": "assistant", "content": turn.reply})
-    return Trace(
-        id=task.id,
-        task_id=task.id,
-        calls=tuple(calls),
-        policy="teacher:offline",
-        seed=task.seed,
-        messages=tuple(messages),
-        final_changes=task.final_changes,
-    )
-
-
-def _messages(name: str, arguments: Any, result: Any, number: int) -> list[dict[str, Any]]:
-    """A call and its result as two chat messages."""
-    text = msgspec.json.encode(arguments).decode()
-    call = {"id": f"call_{number}", "type": "function"}
-    function = {"name": name, "arguments": text}
-    said = {"role": "assistant", "content": "", "tool_calls": [{**call, "function": function}]}
-    heard = {"role": "tool", "tool_call_id": call["id"]}
-    return [said, {**heard, "content": msgspec.json.encode(result).decode()}]
+def _commonest(rejections: Path) -> str:
+    """The three reasons given most often, with their counts."""
+    reasons = Counter(r.reason for r in read(rejections, Rejection))
+    return ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
 
 
 def summarize(out: Path) -> Summary:

@@ -45,6 +45,11 @@ def phrase(tool: Tool, said: Mapping[str, str], rnd: Random) -> str:
     return _filled(rnd.choice(tool.phrases), said)
 
 
+def phrases(tool: Tool, said: Mapping[str, str]) -> tuple[str, ...]:
+    """All of the tool's phrases with their slots filled, in their order."""
+    return tuple(_filled(text, said) for text in tool.phrases)
+
+
 def vague_phrase(
     tool: Tool, said: Mapping[str, str], name: str, left_open: Vague, rnd: Random
 ) -> tuple[str, str]:

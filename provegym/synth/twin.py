@@ -1,4 +1,4 @@
-"""A second process that replays tasks: what it finds must not depend on the first one's memory.
+"""A second process that makes and replays tasks: nothing must depend on one process's memory.
 
 It is an interpreter of its own, with its own hash seed, and never imports the caller's script; it
 is told where the caller finds servers.
@@ -6,54 +6,97 @@ is told where the caller finds servers.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from types import TracebackType
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from provegym.config import Synth
 from provegym.errors import InfrastructureError
+from provegym.graph.edges import Graph
 from provegym.servers import SERVERS
+from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.replay import replay, start_of
 from provegym.types import Task
 from provegym.worlds import world_of
 
 
-class Library(Struct, frozen=True):
-    """Where servers are found: the modules of `SERVERS`, and the folders that modules lie in."""
+class Order(Struct, frozen=True):
+    """What the process works on: where servers are found (the modules of `SERVERS`, and the folders
+    that modules lie in), and what a `Maker` is made from.
+    """
 
     servers: dict[str, str]
     path: list[str]
+    plan: Plan
+    settings: dict[str, Any]
+    graph: Graph
+
+
+class Request(Struct, frozen=True):
+    """Candidates to make, by number, or tasks to replay."""
+
+    make: list[int] = []
+    replay: list[Task] = []
+
+
+class Made(Struct, frozen=True):
+    """An outcome in a form that JSON can tell apart; one of the two is None."""
+
+    candidate: Candidate | None = None
+    rejection: Rejection | None = None
+
+
+class Answer(Struct, frozen=True):
+    """What became of a request."""
+
+    made: list[Made]
+    digests: list[str]
 
 
 class Twin:
     """The process, as a context manager. One line of JSON goes in, one comes out."""
 
+    def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
+        plain = settings.model_dump(mode="json")
+        self._order = Order(dict(SERVERS), sys.path, plan, plain, graph)
+
     def __enter__(self) -> Twin:
         command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._send(Library(dict(SERVERS), sys.path))
+        self._send(self._order)
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._process.kill()
         self._process.communicate()
 
-    def digests(self, tasks: Sequence[Task]) -> list[str]:
+    def make(self, numbers: list[int]) -> list[Outcome]:
+        """What becomes of the candidates of those numbers. Raises `InfrastructureError`."""
+        made = (m.candidate or m.rejection for m in self._ask(Request(make=numbers)).made)
+        return [outcome for outcome in made if outcome]
+
+    def digests(self, tasks: list[Task]) -> list[str]:
         """The digests of the tasks' worlds after their ground truth, as the process finds them.
 
         Raises `InfrastructureError` if it died.
         """
+        return self._ask(Request(replay=tasks)).digests
+
+    def _ask(self, request: Request) -> Answer:
         assert self._process.stdout
         try:
-            self._send(tasks)
-            return msgspec.json.decode(self._process.stdout.readline(), type=list[str])
+            self._send(request)
+            return msgspec.json.decode(self._process.stdout.readline(), type=Answer)
         except (OSError, msgspec.DecodeError) as error:
             ended = f"ended with code {self._process.poll()}"
             raise InfrastructureError(
-                f"the process that replays tasks {ended}; see above, and start again"
+                f"the second process of the synthesis {ended}; see above, and start again"
             ) from error
 
     def _send(self, message: object) -> None:
@@ -64,14 +107,28 @@ class Twin:
 
 def serve() -> None:
     """What the second process runs until its input ends."""
-    library = msgspec.json.decode(sys.stdin.buffer.readline(), type=Library)
-    sys.path[:] = library.path
-    SERVERS.update(library.servers)
-    decoder = msgspec.json.Decoder(list[Task])
+    order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
+    sys.path[:] = order.path
+    SERVERS.update(order.servers)
+    maker = Maker(order.plan, Synth.model_validate_json(json.dumps(order.settings)), order.graph)
+    decoder = msgspec.json.Decoder(Request)
     for line in sys.stdin.buffer:
-        found = [digest(task) for task in decoder.decode(line)]
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        request = decoder.decode(line)
+        made = [_told(maker.make(number)) for number in request.make]
+        answer = Answer(made, [digest(task) for task in request.replay])
+        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
         sys.stdout.buffer.flush()
+
+
+def _told(outcome: Outcome) -> Made:
+    if isinstance(outcome, Candidate):
+        return Made(candidate=outcome)
+    return Made(rejection=outcome)
+
+
+def tasks_of(outcomes: Sequence[Outcome]) -> list[Task]:
+    """The tasks among the outcomes."""
+    return [outcome.task for outcome in outcomes if isinstance(outcome, Candidate)]
 
 
 def digest(task: Task) -> str:

@@ -8,7 +8,7 @@ from provegym import servers
 from provegym.config import Synth
 from provegym.graph.build import build
 from provegym.graph.edges import Graph
-from provegym.synth.pipeline import Candidate, Maker, Plan, Rejection
+from provegym.synth.make import Candidate, Maker, Plan, Rejection
 
 NAMES = ("banking", "calendar", "filesystem", "shopping")
 PLAN = Plan(seed=7, servers=NAMES, others=NAMES)

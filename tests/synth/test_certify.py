@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from provegym import servers
 from provegym.rewards import score
 from provegym.synth.certify import certify, task_tools
-from provegym.synth.pipeline import Candidate
+from provegym.synth.make import Candidate
 from provegym.synth.replay import Moment, Played, replay, start_of
 from provegym.types import GroundCall, Task
 from provegym.worlds import world_of

@@ -14,7 +14,7 @@ from provegym.config import Synth
 from provegym.graph.leaves import CARRIED
 from provegym.seeding import rng
 from provegym.synth.draft import draw
-from provegym.synth.pipeline import Candidate
+from provegym.synth.make import Candidate
 from provegym.synth.plan import Planner, alternatives
 from provegym.types import Call, Task
 from provegym.world.session import Session

@@ -20,7 +20,8 @@ from provegym.records import read
 from provegym.synth import pipeline
 from provegym.synth.filters import JACCARD, Duplicates, fingerprint
 from provegym.synth.machine import TRANSITIONS
-from provegym.synth.pipeline import Candidate, Maker, Plan, Rejection, synthesize
+from provegym.synth.make import Candidate, Maker, Plan, Rejection
+from provegym.synth.pipeline import synthesize
 from provegym.types import GroundCall, Task, Trace, Turn
 from provegym.worlds import world_of
 

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from provegym.config import Perturb, Synth
 from provegym.errors import InfrastructureError
+from provegym.graph.edges import Graph
+from provegym.records import encode
+from provegym.synth.make import Maker, Plan, Rejection
 from provegym.synth.twin import Twin
 
 SCRIPT = """
@@ -19,8 +23,9 @@ from provegym.config import Synth
 from provegym.graph.build import build
 
 from provegym.synth import pipeline
+from provegym.synth.make import Plan
 
-plan = pipeline.Plan(0, ("banking",), ("banking",))
+plan = Plan(0, ("banking",), ("banking",))
 graph = build([servers.load("banking")], worlds=1, tries=1)
 found = pipeline.synthesize(plan, Synth(limit=2, world_seeds=1), graph, Path("some.jsonl"))
 print(found.tasks)
@@ -43,8 +48,33 @@ def test_a_script_without_a_main_guard_may_synthesize(tmp_path: Path) -> None:
     assert written == ["some.conversations.jsonl", "some.jsonl", "some.rejections.jsonl"]
 
 
-def test_a_process_that_died_is_our_failure_and_not_the_tasks() -> None:
-    with Twin() as twin:
+PLAN = Plan(3, ("banking", "shopping"), ("banking", "shopping"))
+SETTINGS = Synth(limit=5, world_seeds=2, cross_server=0.5, perturb=Perturb(distractors=0.5))
+
+
+def test_both_processes_make_the_same_of_a_number(graph: Graph) -> None:
+    maker = Maker(PLAN, SETTINGS, graph)
+    with Twin(PLAN, SETTINGS, graph) as twin:
+        theirs = twin.make([4, 0, 11, 12, 13])
+    ours = [maker.make(number) for number in (4, 0, 11, 12, 13)]
+    assert [encode(made) for made in theirs] == [encode(made) for made in ours]
+
+
+def test_what_could_not_be_made_comes_back_with_its_reason(graph: Graph) -> None:
+    hopeless = Synth(limit=5, world_seeds=1, min_chain=7, max_chain=7)
+    with Twin(PLAN, hopeless, graph) as twin:
+        found = twin.make([0, 1, 2, 3])
+    lost = [made.id for made in found if isinstance(made, Rejection)]
+    assert lost == [
+        made.id
+        for made in map(Maker(PLAN, hopeless, graph).make, range(4))
+        if isinstance(made, Rejection)
+    ]
+    assert lost
+
+
+def test_a_process_that_died_is_our_failure_and_not_the_tasks(graph: Graph) -> None:
+    with Twin(PLAN, SETTINGS, graph) as twin:
         assert twin.digests([]) == []
         twin._process.kill()
         twin._process.wait()
