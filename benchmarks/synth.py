@@ -12,9 +12,9 @@ import msgspec
 
 from provegym import servers
 from provegym.config import Synth
-from provegym.graph.edges import build
+from provegym.graph.build import build
 from provegym.synth.filters import Duplicates
-from provegym.synth.pipeline import Candidate, Maker, Plan
+from provegym.synth.make import Candidate, Maker, Plan
 from provegym.synth.twin import digest
 from provegym.types import Task
 from provegym.world.world import content_hash, templates
