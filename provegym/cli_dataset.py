@@ -18,23 +18,35 @@ def dataset() -> None:
     """Keep `stats` a verb of its own while the group has only one."""
 
 
-@app.command("stats", epilog=example("provegym dataset stats runs/demo/train/tasks.jsonl"))
+@app.command(
+    "stats",
+    epilog=example(
+        "provegym dataset stats runs/demo/train/tasks.jsonl",
+        "provegym dataset stats runs/demo/train/tasks.jsonl --out stats.html",
+    ),
+)
 def show_stats(
-    tasks: Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")], json: Json = False
+    tasks: Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Page for the same with plots (HTML, one file).")
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Count tasks by server, tool, kind, length and perturbation, and how recoveries went."""
     from provegym import servers
     from provegym.dataset.stats import stats
+    from provegym.report.counts import check, write
 
+    if out:
+        check(out)
     found = stats(tasks, {name: servers.load(name).tools for name in servers.SERVERS})
+    if out:
+        write(found, str(tasks), out)
     if json:
         terminal.as_json(found)
         return
-    for group in ("servers", "kinds", "information", "calls", "turns", "perturbations"):
-        terminal.table((group, "tasks"), getattr(found, group).items())
-    for group in ("tools", "recoveries", "refusals"):
-        terminal.table((group, "calls"), getattr(found, group).items())
-    unused = [(name, ", ".join(tools)) for name, tools in found.never_called.items() if tools]
-    if unused:
-        terminal.table(("server", "tools never called"), unused)
+    for heads, rows in found.tables():
+        terminal.table(heads, rows)
     terminal.line(f"{found.tasks} tasks")
+    if out:
+        terminal.line(f"page: {out}")

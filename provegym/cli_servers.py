@@ -15,7 +15,9 @@ app = typer.Typer(help="The library of tool servers.", rich_markup_mode=None)
 
 @app.command("list", epilog=example("provegym servers list"))
 def list_all(json: Json = False) -> None:
-    """List the servers with their numbers of tools and of rows in a world."""
+    """List the servers: their tools, entities, rows in a world, and about how many tokens it takes
+    to show a model all tools.
+    """
     from provegym.servers.catalog import COLUMNS, overview
 
     rows = overview()
@@ -26,15 +28,32 @@ def list_all(json: Json = False) -> None:
     terminal.line(f"{len(rows)} servers, {sum(row[2] for row in rows)} tools")
 
 
-@app.command("show", epilog=example("provegym servers show banking"))
+@app.command(
+    "show",
+    epilog=example("provegym servers show banking", "provegym servers show banking pay_payee"),
+)
 def show(
     name: Annotated[str, typer.Argument(help="A server of `provegym servers list`.")],
+    tool: Annotated[str | None, typer.Argument(help="One of its tools.")] = None,
     json: Json = False,
 ) -> None:
-    """Show a server's tools: what a model is told (whole with --json), and the tables behind."""
+    """Show a server's tools: what a model is told (whole with --json), and the tables behind.
+
+    With TOOL, show all about one: its schema, how people ask for it, a call that is accepted and
+    one that is refused, and what may come before and after it.
+    """
     from provegym import servers
 
     server = servers.load(name)
+    if tool is not None:
+        from provegym.showing import shown
+
+        found = shown(server, tool)
+        if json:
+            terminal.as_json(found)
+        else:
+            tables.show_tool(found)
+        return
     if json:
         terminal.as_json([tool.schema for tool in server.tools.values()])
         return

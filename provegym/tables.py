@@ -6,18 +6,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from provegym.terminal import line, table
 
 if TYPE_CHECKING:
     from provegym.evals.heldout import Report as HeldOut
     from provegym.evals.stats import Estimate
+    from provegym.graph.edges import Edge
     from provegym.rollout.summary import TraceSummary
     from provegym.runs import RunSummary
     from provegym.scoring import ScoreSummary
+    from provegym.showing import Example, Shown
     from provegym.synth.pipeline import Summary as SynthSummary
     from provegym.world.contract import Report
     from provegym.world.server import Server
     from provegym.world.world import World
+
+RESULT = 600
+"""Characters of a call's result that are shown; the mark says how many are not."""
 
 
 def show_server(server: Server, world: World) -> None:
@@ -28,6 +35,52 @@ def show_server(server: Server, world: World) -> None:
     table(("tool", "effect", "parameters", "description"), tools, server.title)
     sizes = [(template.name, len(template.rows)) for template in world.templates.values()]
     table(("table", "rows"), sizes)
+
+
+def show_tool(shown: Shown) -> None:
+    """A tool's schema, phrases, an accepted and a refused call, and its edges."""
+    line(f"{shown.name} ({shown.effect}, {shown.server})")
+    line(shown.description)
+    line(f"parameters: {shown.parameters or 'none'}")
+    line(f"refusals: {', '.join(shown.refuses) or 'none'}")
+    line("\nschema")
+    line(msgspec.json.format(msgspec.json.encode(shown.schema)).decode())
+    line("\nasked for as")
+    for phrase in shown.phrases:
+        line(f"  {phrase}")
+    _show_call("accepted", shown.name, shown.accepted)
+    if shown.refuses:
+        _show_call(_refusal(shown.refused), shown.name, shown.refused)
+    line("")
+    table(("before it", "kind", "why"), [(e.source, e.kind, _why(e)) for e in shown.before])
+    table(("after it", "kind", "why"), [(e.target, e.kind, _why(e)) for e in shown.after])
+
+
+def _refusal(made: Example | None) -> str:
+    if made is None:
+        return "refused"
+    return f"refused with {made.code}{' after the accepted call' if made.again else ''}"
+
+
+def _show_call(title: str, name: str, made: Example | None) -> None:
+    if made is None:
+        line(f"\n{title}: no call that was tried on the world of seed 0")
+        return
+    line(f"\n{title}: {name}({msgspec.json.encode(made.arguments).decode()})")
+    line(f"  {cut(msgspec.json.encode(made.result).decode())}")
+
+
+def cut(text: str) -> str:
+    """At most `RESULT` characters of a text, with a mark that says how many are left out."""
+    return text if len(text) <= RESULT else f"{text[:RESULT]} [... {len(text) - RESULT:,} more]"
+
+
+def _why(edge: Edge) -> str:
+    """What an edge carries, or how it was proved."""
+    found = edge.evidence
+    if edge.kind == "explicit":
+        return f"{found['parameter']} takes an id of {found['entity']} from {found['path']}"
+    return f"proved by running: {edge.target} is {found['refused_before']} before it"
 
 
 def show_contract(reports: Sequence[Report]) -> None:

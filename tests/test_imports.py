@@ -22,7 +22,7 @@ EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
     *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
-    *("cli_servers", "cli_dataset"),
+    *("cli_servers", "cli_dataset", "showing", "names"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "synth": EPISODE | {"config", "graph", "llm", "rewards", "dataset"},
     "train": EPISODE | {"config", "llm", "rewards", "dataset", "evals"},
     "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
-    "report": CORE | {"config", "rewards", "evals"},
+    "report": CORE | {"config", "rewards", "evals", "dataset"},
     "viewer": EPISODE | {"rewards"},
     "config": {"errors"},
     "worlds": CORE | {"world", "servers"},
@@ -57,6 +57,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": ANY,
     "play": {"errors", "world"},
     "bench": {"errors"},  # what it runs lies in benchmarks/
+    "names": {"servers", "config", "rewards"},
+    "showing": ANY,  # one tool beside its graph and its phrases
     "cli_servers": ANY,
     "cli_dataset": ANY,
     "cli": ANY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -37,6 +37,24 @@ class Stats(Struct, frozen=True):
     followed by an `alternative` tool, or `given_up`."""
     refusals: Counts
     """Codes of the refused calls in the conversations."""
+    cross_server: int = 0
+    """Tasks whose ground truth calls tools of two or more servers."""
+    cross_server_share: float = 0.0
+    """Share of the workflow tasks that do; 0 where there are none."""
+    called: Counts = {}
+    """By server, how many of its tools some ground truth calls."""
+
+    def tables(self) -> Iterator[tuple[tuple[str, ...], list[tuple[object, ...]]]]:
+        """All counts for people, as tables: the names of the columns and the rows."""
+        for group in ("servers", "kinds", "information", "calls", "turns", "perturbations"):
+            yield (group, "tasks"), list(getattr(self, group).items())
+        for group in ("tools", "recoveries", "refusals"):
+            yield (group, "calls"), list(getattr(self, group).items())
+        heads = ("server", "tools called", "never", "tools never called")
+        unused = ((name, self.never_called.get(name, ())) for name in self.called)
+        yield heads, [(name, self.called[name], len(t), ", ".join(t)) for name, t in unused]
+        share = f"{self.cross_server_share:.1%}"
+        yield ("cross_server", "of the workflows"), [(self.cross_server, share)]
 
 
 def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> Stats:
@@ -51,11 +69,16 @@ def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> S
     failures = _failures(tasks, conversations)
     active = [t for t in tasks if t.kind != "abstention"]
     tools = Counter(call.name for task in tasks for _, call in task.ground_truth)
+    known = library or _shown(tasks)
+    owners = {tool: name for name, its in known.items() for tool in its}
+    crossing = [len({owners.get(c.name) for _, c in t.ground_truth} - {None}) > 1 for t in tasks]
+    workflows = [x for x, task in zip(crossing, tasks, strict=True) if task.kind == "workflow"]
+    unused = _never_called(tasks, tools, known)
     return Stats(
         tasks=len(tasks),
         servers=_sorted(task.servers[0] for task in tasks if task.servers),
         tools=dict(tools.most_common()),
-        never_called=_never_called(tasks, tools, library or _shown(tasks)),
+        never_called={name: idle for name, idle in unused.items() if idle},
         kinds=_sorted(task.kind for task in tasks),
         information=_sorted(task.information for task in active),
         calls=dict(sorted(Counter(len(task.ground_truth) for task in tasks).items())),
@@ -63,6 +86,9 @@ def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> S
         perturbations=_sorted(mark for task in active for mark in _marks(task)),
         recoveries=_sorted(kind for kind, _ in failures),
         refusals=_sorted(_code(call) for _, call in failures if call.outcome != "ok"),
+        cross_server=sum(crossing),
+        cross_server_share=sum(workflows) / len(workflows) if workflows else 0.0,
+        called={name: len(known[name]) - len(idle) for name, idle in unused.items()},
     )
 
 
@@ -94,9 +120,9 @@ def _shown(tasks: Iterable[Task]) -> dict[str, set[str]]:
 def _never_called(
     tasks: Iterable[Task], called: Collection[str], library: Mapping[str, Collection[str]]
 ) -> dict[str, tuple[str, ...]]:
+    """For each server that a task is about, its tools that no ground truth calls, if any."""
     about = sorted({task.servers[0] for task in tasks if task.servers} & library.keys())
-    idle = {name: tuple(t for t in sorted(library[name]) if t not in called) for name in about}
-    return {name: tools for name, tools in idle.items() if tools}
+    return {name: tuple(t for t in sorted(library[name]) if t not in called) for name in about}
 
 
 def _failures(tasks: Iterable[Task], conversations: Iterable[Trace]) -> list[tuple[str, Call]]:

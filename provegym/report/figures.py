@@ -17,6 +17,10 @@ WIDTH, HEIGHT = 440, 210
 """Of a figure in its own units; the page scales it."""
 ROW, BAR = 44, 13
 """Height of a metric's row of intervals, and between the policies in it."""
+PLOT_ROW = 17
+"""Height of a bar of a plot with its room."""
+LETTER, NAME = 6.2, 24
+"""Width of a letter in a name, about; most letters of a name that are shown."""
 COLOURS = 6
 """Of the style sheet: `s0`, a grey, to `s5`."""
 TICKS = 5
@@ -91,6 +95,33 @@ def bars(title: str, values: Mapping[str, float], head: str = "") -> str:
     return _figure(title, "", f'<div class="bars">{rows}</div>')
 
 
+def plot(
+    title: str,
+    rows: Mapping[str, Sequence[float]],
+    series: Sequence[str] = (),
+    limit: tuple[float, str] | None = None,
+) -> str:
+    """Bars of counts, each of one or more parts, in the order given.
+
+    `series` names the parts; `limit` is a value that a broken line marks, and what it means.
+    """
+    if not rows:
+        return _figure(title, "", '<p class="empty">None.</p>')
+    left = 8 + LETTER * min(NAME, max(map(len, rows)))
+    height = 30 + PLOT_ROW * len(rows)
+    most = max(*(sum(parts) for parts in rows.values()), limit[0] if limit else 0, 1)
+    marks = ticks(0, most)
+    frame = Frame((left, 4, WIDTH - 46, height - 24), (0, marks[-1]), (0, 1))
+    drawn = [*_axis(frame, marks)]
+    for i, (name, parts) in enumerate(rows.items()):
+        drawn += _parts(frame, 4 + PLOT_ROW * i, name, parts, series)
+    key = _legend(series, 1) if series else ""
+    if limit:
+        drawn.append(_limit(frame, *limit))
+        key += f'<div class="legend">Broken line: {escape(limit[1])}</div>'
+    return _figure(title, key, _svg(title, height, drawn))
+
+
 def smooth(values: Sequence[float], window: int) -> list[float]:
     """Trailing running mean."""
     parts = (values[max(0, i + 1 - window) : i + 1] for i in range(len(values)))
@@ -114,6 +145,41 @@ def ticks(low: float, high: float) -> list[float]:
 def _bar(share: float, strong: bool) -> str:
     kind = "s1" if strong else "s0"
     return f'<span><i class="{kind}" style="width:{share:.1%}"></i></span>'
+
+
+def _axis(frame: Frame, marks: Sequence[float]) -> Iterator[str]:
+    _, top, _, bottom = frame.box
+    for mark in marks:
+        if mark == int(mark):
+            x = frame.x(mark)
+            yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
+            yield f'<text class="across" x="{x:.1f}" y="{bottom + 16:.1f}">{mark:g}</text>'
+
+
+def _parts(
+    frame: Frame, top: float, name: str, parts: Sequence[float], series: Sequence[str]
+) -> Iterator[str]:
+    """A bar with its name and its number; who points at it is told all parts."""
+    named = [f"{n} {v:g}" for n, v in zip(series, parts, strict=True)] if series else []
+    told = f"{name}: {', '.join(named) or f'{sum(parts):g}'}"
+    base, end = top + PLOT_ROW - 4.5, frame.x(sum(parts))
+    short = name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+    yield f"<g><title>{escape(told)}</title>"
+    yield f'<text class="name" x="0" y="{base:.1f}">{escape(short)}</text>'
+    start = 0.0
+    for k, part in enumerate(parts, 1):
+        x, width = frame.x(start), frame.x(start + part) - frame.x(start)
+        size = f'width="{width:.1f}" height="{PLOT_ROW - 5}"'
+        yield f'<rect class="s{k % COLOURS}" x="{x:.1f}" y="{top + 2:.1f}" {size}/>'
+        start += part
+    number = " + ".join(f"{part:g}" for part in parts)
+    yield f'<text x="{end + 5:.1f}" y="{base:.1f}">{number}</text></g>'
+
+
+def _limit(frame: Frame, value: float, meaning: str) -> str:
+    x, (_, top, _, bottom) = frame.x(value), frame.box
+    place = f'x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"'
+    return f'<g><title>{escape(meaning)}</title><line class="limit" {place}/></g>'
 
 
 def _curve(frame: Frame, steps: Sequence[int], values: Sequence[float], kind: str) -> str:

@@ -14,7 +14,7 @@ from provegym.records import write_atomic
 from provegym.report import figures
 from provegym.report.data import Run, Yield, load
 from provegym.report.episodes import example, examples
-from provegym.report.parts import Cell, behind, human, number, signed, table
+from provegym.report.parts import STYLE, Cell, behind, human, number, signed, table
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
 SHARES = ("success", "coverage", "over_calling", "abstention", "premature_calls")
@@ -26,7 +26,6 @@ WINDOW = 5
 ENDS = 5
 """The headline compares the first and the last of so many equal parts of training."""
 
-STYLE = Path(__file__).with_name("style.css").read_text("utf-8")
 POLICIES = {"smollm2": "SmolLM2-135M-Instruct, dequantized from Q4, with LoRA"}
 
 

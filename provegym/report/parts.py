@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 
 from msgspec import Struct
+
+STYLE = Path(__file__).with_name("style.css").read_text("utf-8")
+"""The style sheet of every page."""
 
 
 class Cell(Struct, frozen=True):

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from provegym.servers import SERVERS, load, world
 from provegym.world.server import Server
 
 HEAD = """# The library of servers
 
-{servers} servers with {tools} tools. Rows are counted in the world of seed 0; parameters in
-brackets are optional; refusals are the codes that depend on the state of the world. `provegym
-servers show NAME` tells what a model is told, `provegym servers play NAME` lets you try.
+{servers} servers with {tools} tools. Entities are kinds of rows (tables); rows are counted in the
+world of seed 0. Tokens are an estimate of what it takes to show a model all tools of the server:
+four characters of their schemas each. Parameters in brackets are optional; refusals are the codes
+that depend on the state of the world. `provegym servers show NAME` tells what a model is told,
+`provegym servers show NAME TOOL` all about one tool, and `provegym servers play NAME` lets you try.
 
 Written from the code by `provegym servers document --out docs/servers.md`; do not edit.
 """
 
 
-COLUMNS = ("server", "title", "tools", "reads", "writes", "rows")
+COLUMNS = ("server", "title", "tools", "reads", "writes", "entities", "rows", "estimated_tokens")
+
+CHARACTERS = 4
+"""Of a schema's JSON to a token. A rule of thumb that reads low: SmolLM2's byte-pair encoding
+makes a token of 3.5 to 3.9 characters of these schemas."""
 
 
-def overview() -> list[tuple[str, str, int, int, int, int]]:
+def schema_tokens(server: Server) -> int:
+    """About how many tokens the schemas of all the server's tools take, from their length."""
+    text = msgspec.json.encode([tool.schema for tool in server.tools.values()]).decode()
+    return round(len(text) / CHARACTERS)
+
+
+def overview() -> list[tuple[str, str, int, int, int, int, int, int]]:
     """A row for each server, as `COLUMNS` say; rows are counted in the world of seed 0."""
     rows = []
     for name in SERVERS:
         server = load(name)
         effects = [tool.effect for tool in server.tools.values()]
         counts = (len(effects), effects.count("read"), effects.count("write"))
-        rows.append((name, server.title, *counts, sum(_sizes(server).values())))
+        sizes = _sizes(server)
+        held = (len(sizes), sum(sizes.values()), schema_tokens(server))
+        rows.append((name, server.title, *counts, *held))
     return rows
 
 
@@ -42,7 +58,8 @@ def markdown() -> str:
 
 def _overview() -> str:
     rows = [(f"[{name}](#{name})", *others) for name, *others in overview()]
-    return _table(("server", "what it is", *COLUMNS[2:]), rows)
+    heads = (column.replace("_", " ") for column in COLUMNS[2:])
+    return _table(("server", "what it is", *heads), rows)
 
 
 def _section(server: Server) -> str:

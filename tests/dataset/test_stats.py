@@ -8,8 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from provegym import cli
 from provegym.dataset.stats import stats
-from provegym.errors import InputError
+from provegym.errors import InputError, ManifestMismatch
+from provegym.report.counts import render
+from provegym.report.counts import write as write_page
 from provegym.types import (
     Call,
     Function,
@@ -100,6 +103,79 @@ def test_tools_that_are_never_called_are_listed_by_server(tmp_path: Path) -> Non
     assert stats(path).never_called == {"bank": ("burn",), "shop": ("buy",)}
     library = {"bank": ["look", "pay"], "shop": ["buy", "sell"], "zoo": ["feed"]}
     assert stats(path, library).never_called == {"shop": ("buy", "sell")}
+
+
+CROSSING = [
+    Task("d", "workflow", (Turn("", (LOOK, GroundCall("g1", "buy", {}))),), servers=("bank",)),
+    Task("e", "clarification", (Turn("", (PAY, GroundCall("g1", "buy", {}))),), servers=("shop",)),
+    Task("f", "workflow", (Turn("", (PAY, GroundCall("g1", "fly", {}))),), servers=("bank",)),
+]
+
+
+def test_tasks_that_call_tools_of_two_servers_are_counted(tmp_path: Path) -> None:
+    path = write(tmp_path, "tasks.jsonl", TASKS + CROSSING)
+    library = {"bank": ["look", "pay"], "shop": ["buy", "sell"]}
+    found = stats(path, library)
+    assert found.cross_server == 2  # d and e; no server is known to have "fly"
+    assert found.cross_server_share == pytest.approx(1 / 3)  # d of the workflows a, d and f
+    assert found.called == {"bank": 2, "shop": 1}
+    alone = stats(write(tmp_path, "alone.jsonl", TASKS[2:]), library)
+    assert (alone.cross_server, alone.cross_server_share) == (0, 0.0)
+
+
+def test_the_page_stands_alone_and_has_every_table_and_plot(tmp_path: Path) -> None:
+    path = write(tmp_path, "tasks.jsonl", TASKS)
+    write(tmp_path, "conversations.jsonl", TALKS)
+    found = stats(path, {"bank": ["look", "pay", "burn"], "shop": ["buy"]})
+    page = render(found, "a & b")
+    assert "<h1>Tasks: a &amp; b</h1>" in page
+    assert not any(word in page for word in ("http", "<script", "<link", "src=", "url("))
+    assert page.count("<svg ") == 8
+    for _, rows in found.tables():
+        assert rows
+        for row in rows:
+            assert f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" in page
+    assert "<title>bank: 2</title>" in page
+    assert "<title>bank: called 2, never called 1</title>" in page
+    assert page.count('class="limit"') == 1
+    assert "Broken line: 12% of the tasks" in page
+
+
+def test_only_the_first_forty_codes_are_plotted(tmp_path: Path) -> None:
+    found = stats(write(tmp_path, "tasks.jsonl", TASKS))
+    codes = {f"code_{i:02d}": 60 - i for i in range(45)}
+    page = render(msgspec.structs.replace(found, refusals=codes), "tasks")
+    assert page.count("<title>code_") == 40
+    assert page.count("<td>code_") == 45
+
+
+def test_a_page_replaces_its_like_and_nothing_else(tmp_path: Path) -> None:
+    found = stats(write(tmp_path, "tasks.jsonl", TASKS))
+    out = tmp_path / "new" / "page.html"
+    write_page(found, "one", out)
+    write_page(found, "two", out)
+    assert "<h1>Tasks: two</h1>" in out.read_text("utf-8")
+    mine = tmp_path / "mine.html"
+    mine.write_text("<!doctype html><title>mine</title>")
+    with pytest.raises(ManifestMismatch, match=r"mine\.html holds something else"):
+        write_page(found, "one", mine)
+    assert mine.read_text() == "<!doctype html><title>mine</title>"
+
+
+def test_the_command_writes_the_page_and_never_over_its_tasks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, "tasks.jsonl", TASKS)
+    before, out = path.read_bytes(), tmp_path / "page.html"
+    assert cli.call(["dataset", "stats", str(path), "--out", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "cross_server  of the workflows\n" in told
+    assert told.endswith(f"3 tasks\npage: {out}\n")
+    assert out.read_text("utf-8").startswith("<!doctype html>")
+    assert cli.call(["dataset", "stats", str(path), "--out", str(path)]) == 2
+    refused = capsys.readouterr()
+    assert (refused.out, refused.err.count("\n")) == ("", 1)
+    assert path.read_bytes() == before
 
 
 def test_failures_are_told_apart_by_what_came_next(tmp_path: Path) -> None:
