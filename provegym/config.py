@@ -144,6 +144,10 @@ class Grpo(Section):
     tasks: Natural = 0
     """Learn from the first so many tasks that fit the limits; 0 means all (ours)."""
     group_size: Annotated[int, Field(ge=2)] = 16
+    demonstrations: Natural = 0
+    """Of each group, the rollouts that follow the ground truth instead of being sampled, so that
+    a group in which nothing is solved still has something to learn from (ours; the idea is that
+    of LUFFY, arXiv 2504.14945)."""
     prompts_per_step: Count = 16
     learning_rate: Positive = 1e-6
     beta: Annotated[float, Field(ge=0)] = 0.01
@@ -163,6 +167,12 @@ class Grpo(Section):
     max_seconds: Annotated[float, Field(ge=0)] = 0.0
     """End at the first step that passes it; 0 means never (ours)."""
     preset: str = "paper"
+
+    @model_validator(mode="after")
+    def _something_is_sampled(self) -> Grpo:
+        if self.demonstrations > self.group_size - 2:
+            raise ValueError("demonstrations leaves fewer than two of group_size to be sampled")
+        return self
 
 
 class Eval(Section):

@@ -76,6 +76,7 @@ def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> P
         steps=wanted.steps,
         tasks=wanted.tasks,
         prompts_per_step=wanted.prompts_per_step,
+        demonstrations=wanted.demonstrations,
         group_size=wanted.group_size,
         learning_rate=wanted.learning_rate,
         beta=wanted.beta,

@@ -108,6 +108,8 @@ MISTAKES = {
     "synth.information.minimal=0.5": "synth.information: the shares sum to 1.25, not 1",
     "synth.min_turns=4": "synth: min_turns is above max_turns",
     "synth.max_chain=1": "synth: min_chain is above max_chain",
+    "grpo.demonstrations=15": "grpo: demonstrations leaves fewer than two of group_size",
+    "grpo.scale_rewards=all": "grpo.scale_rewards is 'all', should be 'group', 'batch' or 'none'",
     "synth.perturb.max_distractors=2": "synth.perturb: min_distractors is above max_distractors",
     "synth=3": "synth is 3, should be an object",
 }

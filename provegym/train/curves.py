@@ -19,11 +19,14 @@ def summary(episodes: Sequence[Episode], group_size: int) -> Row:
     """Means over the step's scored episodes; shares are of episodes, or of groups for
     `zero_variance` (groups whose rollouts all earned the same, which teach nothing).
 
-    `reward` is normalized to 1; `tokens` are the sampled ones of an episode.
+    `reward` is normalized to 1; `tokens` are the sampled ones of an episode. Demonstrations say
+    nothing about the policy and are left out.
     """
+    groups = [episodes[i : i + group_size] for i in range(0, len(episodes), group_size)]
+    groups = [[e for e in group if e.sampled] for group in groups]
+    episodes = [e for group in groups for e in group]
     scored = [e for e in episodes if not e.score.masked]
     parts = {name: _mean(getattr(e.score, name) for e in scored) for name in COMPONENTS}
-    groups = [episodes[i : i + group_size] for i in range(0, len(episodes), group_size)]
     flat = [len({e.score.normalized for e in g if not e.score.masked}) <= 1 for g in groups]
     return {
         "reward": _mean(e.score.normalized for e in scored),

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from provegym.rollout import run
 from provegym.rollout.loop import Limits as LoopLimits
 from provegym.rollout.run import Job, SessionOpener
-from provegym.train.policy import LocalPolicies, LocalPolicy
+from provegym.train.policy import Demonstrator, LocalPolicies, LocalPolicy
 from provegym.types import Score, Task, Trace
 
+DEMONSTRATION = "demonstration"
+"""The policy's name of a job that follows the ground truth."""
 Rewarder = Callable[[Task, Trace], Score]
 
 
@@ -20,9 +22,14 @@ class Episode:
     """What one rollout left. Infrastructure faults leave a masked score."""
 
     task: Task
-    policy: LocalPolicy
+    policy: LocalPolicy | Demonstrator
     trace: Trace
     score: Score
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the policy itself played it."""
+        return self.trace.policy != DEMONSTRATION
 
 
 def play(
@@ -35,7 +42,8 @@ def play(
     """Roll out all jobs concurrently, each over a session of its own; in the order of the jobs."""
 
     async def one(job: Job) -> Episode:
-        policy = policies(job.task, job.seed)
+        shown = job.policy == DEMONSTRATION
+        policy = policies.demonstrator(job.task) if shown else policies(job.task, job.seed)
         trace = await run.play(job, open_session, lambda *_: policy, limits)
         return Episode(job.task, policy, trace, reward(job.task, trace))
 

@@ -15,7 +15,8 @@ from weakref import WeakValueDictionary
 
 from provegym import seeding
 from provegym.rollout.parse import parse
-from provegym.rollout.reply import Reply
+from provegym.rollout.policies import oracle
+from provegym.rollout.reply import Policy, Reply
 from provegym.train.engine import Engine
 from provegym.train.sampler import Sampler
 from provegym.train.transcript import Codec, Transcript
@@ -68,6 +69,37 @@ class LocalPolicy:
         )
 
 
+class Recorder:
+    """A policy that lets a teacher act and writes down what a laptop policy would see and say."""
+
+    def __init__(self, teacher: Policy, codec: Codec) -> None:
+        self.transcript = Transcript(codec)
+        self.cut = False
+        """Whether the teacher was shown a result that the policy sees in part only."""
+        self._teacher = teacher
+
+    async def __call__(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
+        """The teacher's reply."""
+        self.transcript.read(messages, tools)
+        self.cut = any(map(self.transcript.codec.cuts, messages))
+        reply = await self._teacher(messages, tools)
+        self.transcript.write(self.transcript.codec.reply(_message(reply)))
+        return reply
+
+
+def _message(reply: Reply) -> dict[str, Any]:
+    calls = [{"function": {"name": c.name, "arguments": c.arguments_text}} for c in reply.calls]
+    return {"role": "assistant", "content": reply.content, "tool_calls": calls}
+
+
+class Demonstrator(Recorder):
+    """An episode that follows the ground truth, in the tree of the task's other episodes."""
+
+    def __init__(self, task: Task, codec: Codec, tree: Tree) -> None:
+        super().__init__(oracle(task, 0), codec)
+        self.tree = tree
+
+
 @dataclass(frozen=True)
 class Draft:
     """A conversation that episodes of a task are likely to follow for a while.
@@ -115,13 +147,21 @@ class LocalPolicies:
 
     def __call__(self, task: Task, seed: int) -> LocalPolicy:
         """The policy of one episode; the same seed samples the same way."""
+        tree = self._tree(task)
+        rng = seeding.rng(seed, "sample", task.id)
+        return LocalPolicy(self.sampler, self.codec, tree, rng, self.limits)
+
+    def demonstrator(self, task: Task) -> Demonstrator:
+        """One that follows the ground truth instead."""
+        return Demonstrator(task, self.codec, self._tree(task))
+
+    def _tree(self, task: Task) -> Tree:
         tree = self._trees.get(task.id)
         if tree is None:
             tree = self._trees[task.id] = self.engine.tree()
         if task.id in self._drafts:
             self._ahead(task.id, tree)
-        rng = seeding.rng(seed, "sample", task.id)
-        return LocalPolicy(self.sampler, self.codec, tree, rng, self.limits)
+        return tree
 
     def _ahead(self, task: str, tree: Tree) -> None:
         """Compute the task's draft, by itself: its lower states then never depend on company."""

@@ -22,12 +22,11 @@ from torch import Tensor
 from provegym import seeding
 from provegym.errors import InputError
 from provegym.rollout.policies import oracle
-from provegym.rollout.reply import Policy, Reply
 from provegym.rollout.run import Job, SessionOpener, play
 from provegym.train import chat, models
 from provegym.train.curves import Curves, Row
 from provegym.train.engine import base_model
-from provegym.train.policy import Limits
+from provegym.train.policy import Limits, Recorder
 from provegym.train.transcript import Codec, Transcript
 from provegym.types import Task
 
@@ -54,29 +53,6 @@ class Example:
     task_id: str
     ids: list[int]
     mask: list[int]
-
-
-class Recorder:
-    """A policy that lets a teacher act and writes down what a laptop policy would see and say."""
-
-    def __init__(self, teacher: Policy, codec: Codec) -> None:
-        self.transcript = Transcript(codec)
-        self.cut = False
-        """Whether the teacher was shown a result that the policy sees in part only."""
-        self._teacher = teacher
-
-    async def __call__(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
-        """The teacher's reply."""
-        self.transcript.read(messages, tools)
-        self.cut = any(map(self.transcript.codec.cuts, messages))
-        reply = await self._teacher(messages, tools)
-        self.transcript.write(self.transcript.codec.reply(_message(reply)))
-        return reply
-
-
-def _message(reply: Reply) -> dict[str, Any]:
-    calls = [{"function": {"name": c.name, "arguments": c.arguments_text}} for c in reply.calls]
-    return {"role": "assistant", "content": reply.content, "tool_calls": calls}
 
 
 def examples(

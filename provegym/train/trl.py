@@ -33,7 +33,7 @@ from provegym.rollout.run import Job, SessionOpener
 from provegym.train import models, sft
 from provegym.train.curves import Curves, Row, summary
 from provegym.train.engine import first_trainable
-from provegym.train.episodes import Episode, play
+from provegym.train.episodes import DEMONSTRATION, Episode, play
 from provegym.train.learn import score_nodes
 from provegym.train.policy import Draft, Limits, LocalPolicies
 from provegym.train.transcript import Codec
@@ -56,13 +56,15 @@ class GrpoConfig:
     (0: everything does), `max_steps` counts assistant messages in one user turn, `max_seconds`
     ends the run at the first step that passes it (0: never), `beta` weighs the KL term to the
     starting policy. `scale_rewards` divides advantages by the standard deviation of the "group",
-    of the whole "batch", or, with "none", not at all.
+    of the whole "batch", or, with "none", not at all. The last `demonstrations` of each group
+    follow the ground truth; the curves leave them out.
     """
 
     steps: int = 30
     tasks: int = 0
     prompts_per_step: int = 4
     group_size: int = 8
+    demonstrations: int = 0
     learning_rate: float = 1e-4
     adam_epsilon: float = 1e-8
     beta: float = 0.0
@@ -202,7 +204,15 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         """TRL's `rollout_func`. A prompt is the number of a task in the schedule."""
         config = trainer.ours
         root = seeding.derive(config.seed, "rollout", trainer.state.global_step)
-        jobs = [Job(trainer.tasks[int(p)], i, "grpo", root) for i, p in enumerate(prompts)]
+        sampled = config.group_size - config.demonstrations
+        names = [
+            "grpo" if i % config.group_size < sampled else DEMONSTRATION
+            for i in range(len(prompts))
+        ]
+        jobs = [
+            Job(trainer.tasks[int(prompt)], i, name, root)
+            for i, (prompt, name) in enumerate(zip(prompts, names, strict=True))
+        ]
         trainer.policies.renew()
         trainer.episodes = play(
             jobs,

@@ -202,7 +202,9 @@ def test_a_row_holds_every_component_and_count(
     assert len(row["tasks"]) == 2
 
 
+@pytest.mark.parametrize("demonstrations", [0, 1])
 def test_gradients_are_those_of_the_policy_gradient_written_out(
+    demonstrations: int,
     warm: Path,
     tasks: list[Task],
     data: list[sft.Example],
@@ -211,6 +213,7 @@ def test_gradients_are_those_of_the_policy_gradient_written_out(
 ) -> None:
     model, tokenizer = models.load(warm, trainable=True)
     config = replace(SHORT, steps=1, group_size=8, learning_rate=0.0, max_grad_norm=0.0)
+    config = replace(config, demonstrations=demonstrations)
     pairs = list(zip(tasks, data, strict=True))
     trainer = Trainer(model, tokenizer, pairs, config, tmp_path, open_session)
     found = {}
@@ -236,14 +239,44 @@ def _written_out(model: Any, trainer: Trainer) -> torch.Tensor:
     scripts = [episode.policy.transcript for episode in trainer.episodes]
     sampled = sum(sum(script.mask) for script in scripts)
     loss = torch.tensor(0.0)
-    for script, advantage in zip(scripts, advantages, strict=True):
+    for episode, script, advantage in zip(trainer.episodes, scripts, advantages, strict=True):
         ids, mask = torch.tensor(script.ids), torch.tensor(script.mask[1:])
         logprobs = torch.log_softmax(model(ids[None]).logits[0, :-1], -1)
         logprobs = logprobs[torch.arange(len(ids) - 1), ids[1:]]
-        drawn = torch.tensor(script.logprobs[1:])
-        torch.testing.assert_close(logprobs * mask, drawn * mask, atol=1e-3, rtol=0)
+        if episode.sampled:
+            drawn = torch.tensor(script.logprobs[1:])
+            torch.testing.assert_close(logprobs * mask, drawn * mask, atol=1e-3, rtol=0)
         loss = loss - advantage * (logprobs * mask).sum() / sampled
     return loss
+
+
+def test_a_policy_that_solves_nothing_learns_from_demonstrations(
+    fresh: Any,
+    tokenizer: Any,
+    tasks: list[Task],
+    data: list[sft.Example],
+    open_session: SessionOpener,
+    tmp_path: Path,
+) -> None:
+    def surprise() -> float:
+        with torch.no_grad():
+            return sum(float(sft.token_losses(fresh, example).mean()) for example in data)
+
+    before = surprise()
+    config = replace(SHORT, demonstrations=1)
+    pairs = list(zip(tasks, data, strict=True))
+    trainer = Trainer(fresh, tokenizer, pairs, config, tmp_path, open_session)
+    with models.calm():
+        trainer.train()
+    assert surprise() < before - 1
+    shown = [e for e in trainer.episodes if not e.sampled]
+    assert [trainer.episodes.index(e) for e in shown] == [3, 7]
+    known = {example.task_id: example for example in data}
+    for episode in shown:
+        assert episode.score.normalized == 1
+        assert episode.policy.transcript.ids == known[episode.task.id].ids
+    row = rows(tmp_path / "curves.jsonl")[-1]
+    assert row["reward"] < 1 / 8
 
 
 def test_masked_episodes_are_counted_and_teach_nothing(
