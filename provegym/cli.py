@@ -179,6 +179,7 @@ def synth(
     """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
     from provegym import servers as library
     from provegym.config import Synth, load
+    from provegym.dataset.stats import stats
     from provegym.graph.store import cached
     from provegym.names import check_names
     from provegym.records import beside
@@ -202,6 +203,7 @@ def synth(
         terminal.as_json(summary)
     else:
         tables.show_tasks(summary, str(out))
+        terminal.line(stats(out, *cli_dataset.library()).coverage())
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -33,13 +34,12 @@ def show_stats(
     json: Json = False,
 ) -> None:
     """Count tasks by server, tool, kind, length and perturbation, and how recoveries went."""
-    from provegym import servers
     from provegym.dataset.stats import stats
     from provegym.report.counts import check, write
 
     if out:
         check(out)
-    found = stats(tasks, {name: servers.load(name).tools for name in servers.SERVERS})
+    found = stats(tasks, *library())
     if out:
         write(found, str(tasks), out)
     if json:
@@ -47,6 +47,15 @@ def show_stats(
         return
     for heads, rows in found.tables():
         terminal.table(heads, rows)
-    terminal.line(f"{found.tasks} tasks")
+    terminal.line(f"{found.tasks} tasks: {found.coverage()}")
     if out:
         terminal.line(f"page: {out}")
+
+
+def library() -> tuple[dict[str, Collection[str]], dict[str, Collection[str]]]:
+    """By server, the names of its tools, and the refusal codes that they declare."""
+    from provegym import servers
+
+    loaded = {name: servers.load(name).tools for name in servers.SERVERS}
+    codes = {name: {c for t in tools.values() for c in t.refuses} for name, tools in loaded.items()}
+    return {name: tuple(tools) for name, tools in loaded.items()}, dict(codes)

@@ -43,6 +43,22 @@ class Stats(Struct, frozen=True):
     """Share of the workflow tasks that do; 0 where there are none."""
     called: Counts = {}
     """By server, how many of its tools some ground truth calls."""
+    refused: dict[str, tuple[str, ...]] = {}
+    """By server, the declared refusal codes that some conversation meets."""
+    never_refused: dict[str, tuple[str, ...]] = {}
+    """By server, those that none meets."""
+
+    def coverage(self) -> str:
+        """How much of the servers the tasks are about is used, in one sentence."""
+        idle = sum(map(len, self.never_called.values()))
+        met, unmet = (sum(map(len, codes.values())) for codes in (self.refused, self.never_refused))
+        largest = max(self.servers.values(), default=0) / max(1, self.tasks)
+        return (
+            f"{sum(self.called.values())} of {sum(self.called.values()) + idle} tools called, "
+            f"{met} of {met + unmet} refusal codes met, "
+            f"{self.cross_server_share:.1%} of the workflows across servers, "
+            f"at most {largest:.1%} of the tasks about one server"
+        )
 
     def tables(self) -> Iterator[tuple[tuple[str, ...], list[tuple[object, ...]]]]:
         """All counts for people, as tables: the names of the columns and the rows."""
@@ -53,14 +69,28 @@ class Stats(Struct, frozen=True):
         heads = ("server", "tools called", "never", "tools never called")
         unused = ((name, self.never_called.get(name, ())) for name in self.called)
         yield heads, [(name, self.called[name], len(t), ", ".join(t)) for name, t in unused]
+        codes = ("server", "refusal codes met", "never", "refusal codes never met")
+        yield (
+            codes,
+            [
+                (name, len(met), len(unmet), ", ".join(unmet))
+                for name, met in self.refused.items()
+                for unmet in (self.never_refused.get(name, ()),)
+            ],
+        )
         share = f"{self.cross_server_share:.1%}"
         yield ("cross_server", "of the workflows"), [(self.cross_server, share)]
 
 
-def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> Stats:
+def stats(
+    path: Path,
+    library: Mapping[str, Collection[str]] | None = None,
+    codes: Mapping[str, Collection[str]] | None = None,
+) -> Stats:
     """Count the tasks at `path`, and the teacher's conversations beside it if any.
 
     `library` has the tools of each server; without it, tools that some task shows stand for them.
+    `codes` has the refusal codes that each server's tools declare.
     Raises InputError for a file that is missing or broken.
     """
     tasks = list(read_distinct(path, Task))
@@ -88,8 +118,27 @@ def stats(path: Path, library: Mapping[str, Collection[str]] | None = None) -> S
         refusals=_sorted(_code(call) for _, call in failures if call.outcome != "ok"),
         cross_server=sum(crossing),
         cross_server_share=sum(workflows) / len(workflows) if workflows else 0.0,
+        refused=_codes(failures, owners, codes or {}, unused, met=True),
+        never_refused=_codes(failures, owners, codes or {}, unused, met=False),
         called={name: len(known[name]) - len(idle) for name, idle in unused.items()},
     )
+
+
+def _codes(
+    failures: Iterable[tuple[str, Call]],
+    owners: Mapping[str, str],
+    declared: Mapping[str, Collection[str]],
+    about: Iterable[str],
+    *,
+    met: bool,
+) -> dict[str, tuple[str, ...]]:
+    """By server, its declared codes that some refused call has, or those that none has."""
+    seen = {(owners.get(call.name), _code(call)) for _, call in failures}
+    return {
+        name: tuple(code for code in sorted(declared[name]) if ((name, code) in seen) == met)
+        for name in about
+        if name in declared
+    }
 
 
 def _sorted(names: Iterable[str]) -> Counts:

@@ -236,8 +236,14 @@ class Drafter:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
         if turns >= self.settings.max_turns or self.rnd.random() >= GIVE_UP:
             return []
-        name = self.rnd.choice([n for n in self.server.tools if n != self.hidden])
-        refusal = self.planner.give_up(name)
+        goals = [
+            (tool.name, code)
+            for tool in self.server.tools.values()
+            for code in tool.refuses or ("",)
+            if tool.name != self.hidden
+        ]
+        name, code = self.rnd.choice(goals)
+        refusal = self.planner.give_up(name, code)
         if refusal is None:
             return []
         steps = self.planner.steps[refusal.start :]

@@ -6,7 +6,7 @@ discovery call is put in front. What cannot be named so that the policy could fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -18,7 +18,7 @@ from provegym.graph.entities import Handle, consumed, handles, noun, produced, u
 from provegym.graph.leaves import CARRIED, Leaf, leaves, taken
 from provegym.synth import say
 from provegym.types import Ref
-from provegym.world.fields import Field
+from provegym.world.fields import SENSITIVE, Field
 from provegym.world.sample import arguments
 from provegym.world.server import Server
 from provegym.world.session import Session
@@ -26,8 +26,12 @@ from provegym.world.tool import Tool
 
 TRIES = 6
 """Plans of one call that are tried before the teacher gives it up."""
-MISTAKES = 0.12
+MISTAKES = 0.2
 """How often a refused attempt precedes a call: a recovery by corrected parameters (ours)."""
+DISALLOWED = 0.7
+"""How often such an attempt is one that the state of the world does not allow (ours)."""
+REFUSED_DRAWS = 24
+"""Arguments that are drawn to find a refused call."""
 DETOURS = 0.8
 """How often a look-up that misses what is sought precedes one that shows it, where there is
 such a look-up: a recovery by an alternative tool (ours)."""
@@ -113,15 +117,17 @@ class Planner:
     def _server(self, name: str) -> str:
         return self.session.world.tools[name].place
 
-    def give_up(self, name: str) -> Refusal | None:
-        """Look for a call of the tool that this world refuses; its look-ups become steps.
+    def give_up(self, name: str, code: str = "") -> Refusal | None:
+        """Look for a call of the tool that this world refuses, with that code if it can be had;
+        its look-ups become steps.
 
         None where none was found, or where no look-up would show why.
         """
         tool = self.session.world.tools[name].tool
+        drawn = self._refused(tool, {code}) if code else None
         for _ in range(TRIES):
             start = len(self.steps), len(self.seen)
-            choice = self._choose(tool, depth=1)
+            choice = self._choose(tool, depth=1, drawn=drawn)
             if choice and len(self.steps) > start[0] and say.says_all(tool, choice.said):
                 result = self.session.fork().call(name, choice.arguments)
                 error = result.builtins().get("error", {}) if result.outcome != "ok" else {}
@@ -129,6 +135,21 @@ class Planner:
                     return Refusal(name, choice, error["code"], error["message"], start[0])
             self._forget(*start)
         return None
+
+    def _refused(self, tool: Tool, codes: Collection[str]) -> dict[str, Any] | None:
+        """Arguments that the session refuses with one of the codes; None where no draw is."""
+        state = self.session.state(self._server(tool.name))
+        for _ in range(REFUSED_DRAWS):
+            drawn = arguments(tool, state, self.rnd)
+            if self._code(tool, drawn) in codes:
+                return drawn
+        return None
+
+    def _code(self, tool: Tool, given: dict[str, Any]) -> str:
+        """The code that a call would be refused with; empty where it would not be."""
+        result = self.session.fork().call(tool.name, given)
+        error = result.builtins().get("error", {}) if result.outcome == "tool_error" else {}
+        return str(error.get("code", ""))
 
     def _forget(self, steps: int, seen: int) -> None:
         """Drop discovery calls that led nowhere (reads leave no trace in the session)."""
@@ -148,9 +169,14 @@ class Planner:
         return True
 
     def _mistake(self, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
-        """A value as it was said where the tool takes an id, an exact amount or a whole path;
-        nothing where that would not be refused.
+        """A call with one argument wrong, which is refused: another value that the world does not
+        allow, or a value as it was said where the tool takes an id, an exact amount or a whole
+        path; nothing where neither is refused.
         """
+        if tool.refuses and self.rnd.random() < DISALLOWED:
+            attempt = self._disallowed(tool, choice)
+            if attempt:
+                return (attempt,)
         given = [(n, v) for n, v in choice.arguments.items() if isinstance(v, str)]
         said = [(n, _hasty(v, choice.said.get(n, v))) for n, v in given]
         wrong = [(n, v) for n, v in said if v != choice.arguments[n]]
@@ -160,6 +186,19 @@ class Planner:
         arguments = {**choice.arguments, name: spoken}
         outcome = self.session.fork().call(tool.name, arguments).outcome
         return (Attempt(tool.name, arguments),) if outcome == "tool_error" else ()
+
+    def _disallowed(self, tool: Tool, choice: Choice) -> Attempt | None:
+        """The call with one plain value that the state of the world does not allow."""
+        state = self.session.state(self._server(tool.name))
+        secret = {p.name for p in tool.parameters if p.has(SENSITIVE)}
+        plain = [n for n in choice.arguments if f"/{n}" not in choice.refs and n not in secret]
+        for _ in range(REFUSED_DRAWS if plain else 0):
+            name = self.rnd.choice(plain)
+            drawn = arguments(tool, state, self.rnd).get(name)
+            given = {**choice.arguments, name: drawn}
+            if drawn is not None and self._code(tool, given) in tool.refuses:
+                return Attempt(tool.name, given)
+        return None
 
     def _record(self, tool: Tool, choice: Choice, result: Any, failed: tuple[Attempt, ...]) -> None:
         call = f"g{len(self.steps)}"
@@ -173,10 +212,11 @@ class Planner:
 
     # -- arguments -------------------------------------------------------------------------
 
-    def _choose(self, tool: Tool, depth: int) -> Choice | None:
+    def _choose(self, tool: Tool, depth: int, drawn: dict[str, Any] | None = None) -> Choice | None:
+        """Arguments for a call, of the `drawn` ones those that the policy can be led to."""
         server = self.session.world.tools[tool.name].server.name
         state = self.session.state(server)
-        drawn = arguments(tool, state, self.rnd)
+        drawn = arguments(tool, state, self.rnd) if drawn is None else drawn
         choice = Choice({}, {}, {})
         optional = tool.sample is not None and not (self.plain and not depth)
         for p in tool.parameters:

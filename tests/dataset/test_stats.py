@@ -105,6 +105,22 @@ def test_tools_that_are_never_called_are_listed_by_server(tmp_path: Path) -> Non
     assert stats(path, library).never_called == {"shop": ("buy", "sell")}
 
 
+def test_refusal_codes_that_were_met_and_those_that_were_not_are_told_by_server(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path, "tasks.jsonl", TASKS)
+    write(tmp_path, "conversations.jsonl", TALKS)
+    library = {"bank": ["look", "pay", "burn"], "shop": ["buy"]}
+    codes = {"bank": {"too_hot", "not_found", "no_money"}, "shop": {"not_found"}, "zoo": {"shut"}}
+    found = stats(path, library, codes)
+    assert found.refused == {"bank": ("not_found", "too_hot"), "shop": ()}
+    assert found.never_refused == {"bank": ("no_money",), "shop": ("not_found",)}
+    assert found.coverage() == (
+        "2 of 4 tools called, 2 of 4 refusal codes met, 0.0% of the workflows across servers, "
+        "at most 66.7% of the tasks about one server"
+    )
+
+
 CROSSING = [
     Task("d", "workflow", (Turn("", (LOOK, GroundCall("g1", "buy", {}))),), servers=("bank",)),
     Task("e", "clarification", (Turn("", (PAY, GroundCall("g1", "buy", {}))),), servers=("shop",)),
@@ -126,7 +142,8 @@ def test_tasks_that_call_tools_of_two_servers_are_counted(tmp_path: Path) -> Non
 def test_the_page_stands_alone_and_has_every_table_and_plot(tmp_path: Path) -> None:
     path = write(tmp_path, "tasks.jsonl", TASKS)
     write(tmp_path, "conversations.jsonl", TALKS)
-    found = stats(path, {"bank": ["look", "pay", "burn"], "shop": ["buy"]})
+    library = {"bank": ["look", "pay", "burn"], "shop": ["buy"]}
+    found = stats(path, library, {"bank": ["no_money"]})
     page = render(found, "a & b")
     assert "<h1>Tasks: a &amp; b</h1>" in page
     assert not any(word in page for word in ("http", "<script", "<link", "src=", "url("))
@@ -170,7 +187,8 @@ def test_the_command_writes_the_page_and_never_over_its_tasks(
     assert cli.call(["dataset", "stats", str(path), "--out", str(out)]) == 0
     told = capsys.readouterr().out
     assert "cross_server  of the workflows\n" in told
-    assert told.endswith(f"3 tasks\npage: {out}\n")
+    assert "\n3 tasks: " in told
+    assert told.endswith(f"\npage: {out}\n")
     assert out.read_text("utf-8").startswith("<!doctype html>")
     assert cli.call(["dataset", "stats", str(path), "--out", str(path)]) == 2
     refused = capsys.readouterr()

@@ -192,6 +192,19 @@ def test_refused_calls_are_made_again_with_corrected_parameters(
     assert corrected > 10
 
 
+def test_many_refusals_are_of_the_state_of_the_world_and_not_of_a_wrong_id(
+    candidates: list[Candidate],
+) -> None:
+    met: Counter[str] = Counter()
+    for candidate in candidates:
+        tools = world_of(candidate.task).tools
+        for call in candidate.conversation.calls:
+            code = call.result["error"]["code"] if call.outcome == "tool_error" else ""
+            met[code] += code in tools[call.name].tool.refuses and code != "not_found"
+    assert len([code for code, count in met.items() if count]) > 15
+    assert sum(met.values()) > 40
+
+
 def test_a_turn_that_is_given_up_tries_explains_and_keeps_the_reads_that_show_why(
     candidates: list[Candidate],
 ) -> None:
