@@ -10,11 +10,12 @@ from pathlib import Path
 
 from provegym import servers, worlds
 from provegym.config import Synth
-from provegym.graph.edges import build
+from provegym.graph.build import build
 from provegym.rollout.policies import oracle
 from provegym.rollout.run import rollout_file
 from provegym.scoring import score_files
-from provegym.synth.pipeline import Plan, synthesize
+from provegym.synth.make import Plan
+from provegym.synth.pipeline import synthesize
 
 servers.SERVERS["library"] = "library_server"  # the folder beside this file
 

@@ -366,7 +366,8 @@ def test_what_made_the_file_must_be_the_same_to_resume_it(
     with pytest.raises(ManifestMismatch) as caught:
         Store(path, Row, msgspec.structs.replace(MADE, **{field: new}))
     message = str(caught.value)
-    assert f"was made with {field} {old}, but {records._short(new)} is asked for now" in message
+    assert f"was made with {records._IDENTITY[field]} {old}, but " in message
+    assert f" but {records._short(new)} is asked for now" in message
     assert "delete it with x.jsonl.manifest.json or choose another output path" in message
     assert path.read_bytes() == before
 

@@ -109,7 +109,7 @@ def test_a_trace_of_a_task_that_is_not_there_is_refused_by_name(tmp_path: Path) 
 
 
 def test_two_tasks_of_one_id_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"tasks.jsonl has two tasks with id 't'"):
+    with pytest.raises(InputError, match=r"tasks.jsonl:2: id 't' is that of line 1"):
         run(tmp_path, [TASK, TASK], [TRACE])
 
 
@@ -151,7 +151,7 @@ def test_odd_values_are_scored_by_value(tmp_path: Path, value: str, share: int) 
 def test_a_huge_integer_is_equal_to_itself_and_to_nothing_near_it(tmp_path: Path) -> None:
     huge = json.dumps(TASK).replace('"n": 1', '"n": ' + "9" * 60) + "\n"
     traces = [
-        json.dumps(TRACE).replace('"n": 1', f'"n": {v}') + "\n"
+        json.dumps({**TRACE, "id": v}).replace('"n": 1', f'"n": {v}') + "\n"
         for v in ("9" * 60, "9" * 59 + "8", "1e60")
     ]
     run(tmp_path, [huge], traces)

@@ -24,7 +24,7 @@ from provegym.world.world import World
 
 MAX_CALLS = 6
 """Most calls of a task, discovery calls included (ours; keeps episodes within a laptop's reach)."""
-GIVE_UP = 0.35
+GIVE_UP = 0.5
 """How often a task with a turn to spare ends in a wish that is refused (ours)."""
 ATTEMPTS = 6
 """Plans that are tried for what was drawn, so that no kind is rarer for being harder to plan."""
@@ -236,13 +236,9 @@ class Drafter:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
         if turns >= self.settings.max_turns or self.rnd.random() >= GIVE_UP:
             return []
-        goals = [
-            (tool.name, code)
-            for tool in self.server.tools.values()
-            for code in tool.refuses or ("",)
-            if tool.name != self.hidden
-        ]
-        name, code = self.rnd.choice(goals)
+        offered = [t for t in self.server.tools.values() if t.name != self.hidden]
+        code = self.rnd.choice(sorted({code for tool in offered for code in tool.refuses}))
+        name = self.rnd.choice([tool.name for tool in offered if code in tool.refuses])
         refusal = self.planner.give_up(name, code)
         if refusal is None:
             return []

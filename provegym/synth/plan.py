@@ -26,11 +26,14 @@ from provegym.world.tool import Tool
 
 TRIES = 6
 """Plans of one call that are tried before the teacher gives it up."""
-MISTAKES = 0.2
+MISTAKES = 0.12
 """How often a refused attempt precedes a call: a recovery by corrected parameters (ours)."""
-DISALLOWED = 0.7
-"""How often such an attempt is one that the state of the world does not allow (ours)."""
-REFUSED_DRAWS = 24
+DISALLOWED = 0.5
+"""How often a write is preceded by one that the state of the world does not allow, where a few
+draws find one: a recovery by corrected parameters, too (ours)."""
+LOOKS = 3
+"""Rounds of look-ups that are tried for a row that is wanted."""
+REFUSED_DRAWS = 12
 """Arguments that are drawn to find a refused call."""
 DETOURS = 0.8
 """How often a look-up that misses what is sought precedes one that shows it, where there is
@@ -124,16 +127,18 @@ class Planner:
         None where none was found, or where no look-up would show why.
         """
         tool = self.session.world.tools[name].tool
-        drawn = self._refused(tool, {code}) if code else None
-        for _ in range(TRIES):
-            start = len(self.steps), len(self.seen)
-            choice = self._choose(tool, depth=1, drawn=drawn)
-            if choice and len(self.steps) > start[0] and say.says_all(tool, choice.said):
-                result = self.session.fork().call(name, choice.arguments)
-                error = result.builtins().get("error", {}) if result.outcome != "ok" else {}
-                if error.get("code") in tool.refuses:
-                    return Refusal(name, choice, error["code"], error["message"], start[0])
-            self._forget(*start)
+        for wanted in ({code}, set(tool.refuses)) if code else (set(tool.refuses),):
+            for _ in range(TRIES):
+                drawn = self._refused(tool, wanted)
+                if drawn is None:
+                    break
+                start = len(self.steps), len(self.seen)
+                choice = self._choose(tool, depth=1, drawn=drawn)
+                if choice and len(self.steps) > start[0] and say.says_all(tool, choice.said):
+                    error = self._error(tool, choice.arguments)
+                    if error.get("code") in wanted:
+                        return Refusal(name, choice, error["code"], error["message"], start[0])
+                self._forget(*start)
         return None
 
     def _refused(self, tool: Tool, codes: Collection[str]) -> dict[str, Any] | None:
@@ -141,15 +146,17 @@ class Planner:
         state = self.session.state(self._server(tool.name))
         for _ in range(REFUSED_DRAWS):
             drawn = arguments(tool, state, self.rnd)
-            if self._code(tool, drawn) in codes:
+            if self._error(tool, drawn).get("code") in codes:
                 return drawn
         return None
 
-    def _code(self, tool: Tool, given: dict[str, Any]) -> str:
-        """The code that a call would be refused with; empty where it would not be."""
+    def _error(self, tool: Tool, given: dict[str, Any]) -> dict[str, str]:
+        """What a call would be refused with; empty where it would not be."""
         result = self.session.fork().call(tool.name, given)
-        error = result.builtins().get("error", {}) if result.outcome == "tool_error" else {}
-        return str(error.get("code", ""))
+        if result.outcome != "tool_error":
+            return {}
+        error: dict[str, str] = result.builtins()["error"]
+        return error
 
     def _forget(self, steps: int, seen: int) -> None:
         """Drop discovery calls that led nowhere (reads leave no trace in the session)."""
@@ -161,7 +168,9 @@ class Planner:
         repeated = any(s.tool == tool.name and s.arguments == choice.arguments for s in self.steps)
         if repeated or not say.says_all(tool, choice.said):
             return False
-        failed = self._mistake(tool, choice) if self.rnd.random() < MISTAKES else ()
+        failed = self._disallowed(tool, choice) if self.rnd.random() < DISALLOWED else ()
+        if not failed and self.rnd.random() < MISTAKES:
+            failed = self._mistake(tool, choice)
         result = self.session.call(tool.name, choice.arguments)
         if result.outcome != "ok":
             return False
@@ -169,14 +178,9 @@ class Planner:
         return True
 
     def _mistake(self, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
-        """A call with one argument wrong, which is refused: another value that the world does not
-        allow, or a value as it was said where the tool takes an id, an exact amount or a whole
-        path; nothing where neither is refused.
+        """A value as it was said where the tool takes an id, an exact amount or a whole path;
+        nothing where that would not be refused.
         """
-        if tool.refuses and self.rnd.random() < DISALLOWED:
-            attempt = self._disallowed(tool, choice)
-            if attempt:
-                return (attempt,)
         given = [(n, v) for n, v in choice.arguments.items() if isinstance(v, str)]
         said = [(n, _hasty(v, choice.said.get(n, v))) for n, v in given]
         wrong = [(n, v) for n, v in said if v != choice.arguments[n]]
@@ -187,18 +191,30 @@ class Planner:
         outcome = self.session.fork().call(tool.name, arguments).outcome
         return (Attempt(tool.name, arguments),) if outcome == "tool_error" else ()
 
-    def _disallowed(self, tool: Tool, choice: Choice) -> Attempt | None:
-        """The call with one plain value that the state of the world does not allow."""
-        state = self.session.state(self._server(tool.name))
+    def _disallowed(self, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
+        """The call with another row, or another plain value, than the right one; of what is
+        refused for different reasons, each reason is as likely. Nothing where none is refused.
+        """
         secret = {p.name for p in tool.parameters if p.has(SENSITIVE)}
-        plain = [n for n in choice.arguments if f"/{n}" not in choice.refs and n not in secret]
-        for _ in range(REFUSED_DRAWS if plain else 0):
-            name = self.rnd.choice(plain)
-            drawn = arguments(tool, state, self.rnd).get(name)
-            given = {**choice.arguments, name: drawn}
-            if drawn is not None and self._code(tool, given) in tool.refuses:
-                return Attempt(tool.name, given)
-        return None
+        names = [name for name in choice.arguments if name not in secret]
+        found: dict[str, Attempt] = {}
+        for _ in range(REFUSED_DRAWS if names and tool.effect == "write" else 0):
+            name = self.rnd.choice(names)
+            other = self._other(tool, choice, name)
+            given = {**choice.arguments, name: other}
+            if other is not None and given != choice.arguments:
+                found[self._error(tool, given).get("code", "")] = Attempt(tool.name, given)
+        reasons = sorted(found.keys() & set(tool.refuses))
+        return (found[self.rnd.choice(reasons)],) if reasons else ()
+
+    def _other(self, tool: Tool, choice: Choice, name: str) -> Any:
+        """Another row of those shown for an argument that is an id, else another value."""
+        entity = {p: e for e, p in consumed(tool)}.get(name)
+        if entity is None or f"/{name}" not in choice.refs:
+            state = self.session.state(self._server(tool.name))
+            return arguments(tool, state, self.rnd).get(name)
+        shown = sorted({h.value for h in self.seen if h.entity == entity})
+        return self.rnd.choice(shown) if shown else None
 
     def _record(self, tool: Tool, choice: Choice, result: Any, failed: tuple[Attempt, ...]) -> None:
         call = f"g{len(self.steps)}"
@@ -309,7 +325,7 @@ class Planner:
         if usable and (not sure or self.rnd.random() < ADJACENT):
             latest = [h for h in usable if h.call == usable[-1].call]
             return self.rnd.choice(latest)
-        return self._discover(entity, wanted, depth) if depth else None
+        return self._discover(entity, wanted, sure, depth) if depth else None
 
     def _usable(self, entity: str) -> list[Handle]:
         """Handles that the user can name: by a unique label, or as the only one just shown."""
@@ -321,20 +337,24 @@ class Planner:
             if unique_label(h, self.seen) or (last == {h.value} and h.call == of_entity[-1].call)
         ]
 
-    def _discover(self, entity: str, wanted: Any, depth: int) -> Handle | None:
-        """Put a read in front that shows the entity."""
-        for tool in self._readers(entity)[:3]:
-            start = len(self.steps), len(self.seen)
-            choice = self._choose(tool, depth - 1)
-            if choice and self._perform(tool, choice):
-                call = self.steps[-1].id
-                shown = [h for h in self._usable(entity) if h.call == call]
-                match = [h for h in shown if h.value == wanted]
-                if shown:
-                    found = match[0] if match else self.rnd.choice(shown)
-                    self._detour(tool, found)
-                    return found
-            self._forget(*start)
+    def _discover(self, entity: str, wanted: Any, sure: bool, depth: int) -> Handle | None:
+        """Put a read in front that shows the entity: where the tool's sampler is `sure` which one
+        is wanted, that one, if some looks find it; else one that is shown.
+        """
+        looks = LOOKS if sure else 1
+        for look in range(looks):
+            for tool in self._readers(entity)[:3]:
+                start = len(self.steps), len(self.seen)
+                choice = self._choose(tool, depth - 1)
+                if choice and self._perform(tool, choice):
+                    call = self.steps[-1].id
+                    shown = [h for h in self._usable(entity) if h.call == call]
+                    match = [h for h in shown if h.value == wanted]
+                    if match or (shown and look + 1 == looks):
+                        found = match[0] if match else self.rnd.choice(shown)
+                        self._detour(tool, found)
+                        return found
+                self._forget(*start)
         return None
 
     def _detour(self, tool: Tool, found: Handle) -> None:

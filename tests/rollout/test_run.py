@@ -251,6 +251,6 @@ def test_counts_below_one_are_refused(stage: Stage, bad: dict[str, Any]) -> None
 def test_two_tasks_of_one_id_are_refused_before_anything_is_played(stage: Stage) -> None:
     twin = encode(stage.kiosk.chain_task("t0"))
     write_atomic(stage.tasks, [twin, twin])
-    with pytest.raises(InputError, match="two tasks with id 't0'"):
+    with pytest.raises(InputError, match="jsonl:2: id 't0' is that of line 1"):
         stage.roll()
     assert not (stage.folder / "out.jsonl").exists()
