@@ -146,6 +146,7 @@ def graph(
     """
     from provegym import servers as library
     from provegym.graph.draw import draw
+    from provegym.graph.edges import why_alone
     from provegym.graph.store import cached
 
     if out.suffix == ".svg":
@@ -156,7 +157,10 @@ def graph(
         terminal.as_json(found)
         return
     terminal.table(("edges", "pairs"), found.pairs.items(), str(out))
-    terminal.line(f"{len(found.servers)} servers, {len(found.tools)} tools")
+    why = [(name, why_alone(library.load(found.owners[name]).tools[name])) for name in found.alone]
+    terminal.table(("tool in no chain", "why"), why)
+    chained = len(found.tools) - len(why)
+    terminal.line(f"{len(found.servers)} servers, {len(found.tools)} tools, {chained} in chains")
 
 
 @app.command(

@@ -48,6 +48,21 @@ class Graph(Struct, frozen=True):
     owners: dict[str, str] = {}
     """The server of each tool."""
 
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """The tools without an edge, which are in no chain of two or more."""
+        joined = {name for edge in self.edges for name in (edge.source, edge.target)}
+        return tuple(name for name in self.tools if name not in joined)
+
+
+def why_alone(tool: Tool) -> str:
+    """Why a tool has no edge, in words."""
+    takes = ", ".join(sorted({entity for entity, _ in consumed(tool)}))
+    shows = ", ".join(sorted({entity for entity, _ in produced(tool)}))
+    if not takes and not shows:
+        return "takes no id and shows none"
+    return f"no other tool shows {takes or 'what it takes'} or takes {shows or 'what it shows'}"
+
 
 def schema_hash(servers: list[Server]) -> str:
     """Identity of the tools' schemas and results and of the first world, where edges are sought:

@@ -11,7 +11,7 @@ import pytest
 from provegym import servers
 from provegym.errors import InputError
 from provegym.graph.build import build
-from provegym.graph.edges import Graph, schema_hash
+from provegym.graph.edges import Graph, schema_hash, why_alone
 from provegym.graph.paths import LENGTHS, Paths
 from provegym.graph.store import cached, load, save
 from provegym.world.world import World
@@ -48,6 +48,12 @@ def test_the_evidence_of_an_implicit_edge_can_be_run_again() -> None:
         first = edge.evidence["first"]
         assert after.call(first["name"], first["arguments"]).outcome == "ok"
         assert after.call(then["name"], then["arguments"]).outcome == "ok"
+
+
+def test_a_tool_without_an_edge_is_told_with_the_reason() -> None:
+    assert graph().alone == ("find_free_slots",)
+    tool = servers.load("calendar").tools["find_free_slots"]
+    assert why_alone(tool) == "takes no id and shows none"
 
 
 def test_one_round_of_chains_covers_every_tool() -> None:
