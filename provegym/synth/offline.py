@@ -237,8 +237,8 @@ class Drafter:
         if turns >= self.settings.max_turns or self.rnd.random() >= GIVE_UP:
             return []
         offered = [t for t in self.server.tools.values() if t.name != self.hidden]
-        code = self.rnd.choice(sorted({code for tool in offered for code in tool.refuses}))
-        name = self.rnd.choice([tool.name for tool in offered if code in tool.refuses])
+        goals = [(tool.name, code) for tool in offered for code in tool.refuses]
+        name, code = self.rnd.choice(goals)
         refusal = self.planner.give_up(name, code)
         if refusal is None:
             return []
@@ -248,9 +248,9 @@ class Drafter:
         spoken = [s for s in self._spoken(steps, sparing=True) if s.said]
         wish = say.phrase(self.world.tools[name].tool, refusal.choice.said, self.rnd)
         user = say.request([*self._phrases(spoken), wish], self.style, self.rnd, again=True)
-        tried = Attempt(name, refusal.choice.arguments)
+        vain = Attempt(name, refusal.choice.arguments)
         reply = f"I cannot do that: {refusal.message}"
-        return [DraftTurn(user, self._played(steps, spoken), reply, refused=(tried,))]
+        return [DraftTurn(user, self._played(steps, spoken), reply, refused=(vain,))]
 
     def _irrelevant(self, *, again: bool) -> DraftTurn:
         """A wish for a server that the task shows no tool of."""

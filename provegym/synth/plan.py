@@ -6,7 +6,7 @@ discovery call is put in front. What cannot be named so that the policy could fi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -31,8 +31,6 @@ MISTAKES = 0.12
 DISALLOWED = 0.5
 """How often a write is preceded by one that the state of the world does not allow, where a few
 draws find one: a recovery by corrected parameters, too (ours)."""
-LOOKS = 3
-"""Rounds of look-ups that are tried for a row that is wanted."""
 REFUSED_DRAWS = 12
 """Arguments that are drawn to find a refused call."""
 DETOURS = 0.8
@@ -120,33 +118,30 @@ class Planner:
     def _server(self, name: str) -> str:
         return self.session.world.tools[name].place
 
-    def give_up(self, name: str, code: str = "") -> Refusal | None:
-        """Look for a call of the tool that this world refuses, with that code if it can be had;
-        its look-ups become steps.
+    def give_up(self, name: str, code: str) -> Refusal | None:
+        """Look for a call of the tool that this world refuses, with that code if the draws find
+        one; its look-ups become steps.
 
         None where none was found, or where no look-up would show why.
         """
         tool = self.session.world.tools[name].tool
-        for wanted in ({code}, set(tool.refuses)) if code else (set(tool.refuses),):
-            for _ in range(TRIES):
-                drawn = self._refused(tool, wanted)
-                if drawn is None:
-                    break
-                start = len(self.steps), len(self.seen)
-                choice = self._choose(tool, depth=1, drawn=drawn)
-                if choice and len(self.steps) > start[0] and say.says_all(tool, choice.said):
-                    error = self._error(tool, choice.arguments)
-                    if error.get("code") in wanted:
-                        return Refusal(name, choice, error["code"], error["message"], start[0])
-                self._forget(*start)
+        drawn = self._refused(tool, code)
+        for _ in range(TRIES):
+            start = len(self.steps), len(self.seen)
+            choice = self._choose(tool, depth=1, drawn=drawn)
+            if choice and len(self.steps) > start[0] and say.says_all(tool, choice.said):
+                error = self._error(tool, choice.arguments)
+                if error.get("code") in tool.refuses:
+                    return Refusal(name, choice, error["code"], error["message"], start[0])
+            self._forget(*start)
         return None
 
-    def _refused(self, tool: Tool, codes: Collection[str]) -> dict[str, Any] | None:
-        """Arguments that the session refuses with one of the codes; None where no draw is."""
+    def _refused(self, tool: Tool, code: str) -> dict[str, Any] | None:
+        """Arguments that the session refuses with the code; None where no draw is."""
         state = self.session.state(self._server(tool.name))
         for _ in range(REFUSED_DRAWS):
             drawn = arguments(tool, state, self.rnd)
-            if self._error(tool, drawn).get("code") in codes:
+            if self._error(tool, drawn).get("code") == code:
                 return drawn
         return None
 
@@ -325,7 +320,7 @@ class Planner:
         if usable and (not sure or self.rnd.random() < ADJACENT):
             latest = [h for h in usable if h.call == usable[-1].call]
             return self.rnd.choice(latest)
-        return self._discover(entity, wanted, sure, depth) if depth else None
+        return self._discover(entity, wanted, depth) if depth else None
 
     def _usable(self, entity: str) -> list[Handle]:
         """Handles that the user can name: by a unique label, or as the only one just shown."""
@@ -337,24 +332,20 @@ class Planner:
             if unique_label(h, self.seen) or (last == {h.value} and h.call == of_entity[-1].call)
         ]
 
-    def _discover(self, entity: str, wanted: Any, sure: bool, depth: int) -> Handle | None:
-        """Put a read in front that shows the entity: where the tool's sampler is `sure` which one
-        is wanted, that one, if some looks find it; else one that is shown.
-        """
-        looks = LOOKS if sure else 1
-        for look in range(looks):
-            for tool in self._readers(entity)[:3]:
-                start = len(self.steps), len(self.seen)
-                choice = self._choose(tool, depth - 1)
-                if choice and self._perform(tool, choice):
-                    call = self.steps[-1].id
-                    shown = [h for h in self._usable(entity) if h.call == call]
-                    match = [h for h in shown if h.value == wanted]
-                    if match or (shown and look + 1 == looks):
-                        found = match[0] if match else self.rnd.choice(shown)
-                        self._detour(tool, found)
-                        return found
-                self._forget(*start)
+    def _discover(self, entity: str, wanted: Any, depth: int) -> Handle | None:
+        """Put a read in front that shows the entity."""
+        for tool in self._readers(entity)[:3]:
+            start = len(self.steps), len(self.seen)
+            choice = self._choose(tool, depth - 1)
+            if choice and self._perform(tool, choice):
+                call = self.steps[-1].id
+                shown = [h for h in self._usable(entity) if h.call == call]
+                match = [h for h in shown if h.value == wanted]
+                if shown:
+                    found = match[0] if match else self.rnd.choice(shown)
+                    self._detour(tool, found)
+                    return found
+            self._forget(*start)
         return None
 
     def _detour(self, tool: Tool, found: Handle) -> None:
