@@ -6,7 +6,7 @@ discovery call is put in front. What cannot be named so that the policy could fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -31,6 +31,8 @@ MISTAKES = 0.12
 DISALLOWED = 0.5
 """How often a write is preceded by one that the state of the world does not allow, where a few
 draws find one: a recovery by corrected parameters, too (ours)."""
+VAIN_DRAWS = 3
+"""Arguments that are drawn to find such a value."""
 REFUSED_DRAWS = 12
 """Arguments that are drawn to find a refused call."""
 DETOURS = 0.8
@@ -130,7 +132,7 @@ class Planner:
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, depth=1, drawn=drawn)
             if choice and len(self.steps) > start[0] and say.says_all(tool, choice.said):
-                error = self._error(tool, choice.arguments)
+                error = _error(self.session, tool, choice.arguments)
                 if error.get("code") in tool.refuses:
                     return Refusal(name, choice, error["code"], error["message"], start[0])
             self._forget(*start)
@@ -141,17 +143,9 @@ class Planner:
         state = self.session.state(self._server(tool.name))
         for _ in range(REFUSED_DRAWS):
             drawn = arguments(tool, state, self.rnd)
-            if self._error(tool, drawn).get("code") == code:
+            if _error(self.session, tool, drawn).get("code") == code:
                 return drawn
         return None
-
-    def _error(self, tool: Tool, given: dict[str, Any]) -> dict[str, str]:
-        """What a call would be refused with; empty where it would not be."""
-        result = self.session.fork().call(tool.name, given)
-        if result.outcome != "tool_error":
-            return {}
-        error: dict[str, str] = result.builtins()["error"]
-        return error
 
     def _forget(self, steps: int, seen: int) -> None:
         """Drop discovery calls that led nowhere (reads leave no trace in the session)."""
@@ -163,16 +157,21 @@ class Planner:
         repeated = any(s.tool == tool.name and s.arguments == choice.arguments for s in self.steps)
         if repeated or not say.says_all(tool, choice.said):
             return False
-        failed = self._disallowed(tool, choice) if self.rnd.random() < DISALLOWED else ()
-        if not failed and self.rnd.random() < MISTAKES:
-            failed = self._mistake(tool, choice)
+        before = self.session.fork()
         result = self.session.call(tool.name, choice.arguments)
         if result.outcome != "ok":
             return False
-        self._record(tool, choice, result.builtins(), failed)
+        self._record(tool, choice, result.builtins(), self._failed(before, tool, choice))
         return True
 
-    def _mistake(self, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
+    def _failed(self, before: Session, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
+        """What is tried in vain before the call."""
+        write = tool.effect == "write"
+        if write and self.rnd.random() < DISALLOWED and (vain := self._vain(before, tool, choice)):
+            return vain
+        return self._mistake(before, tool, choice) if self.rnd.random() < MISTAKES else ()
+
+    def _mistake(self, before: Session, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
         """A value as it was said where the tool takes an id, an exact amount or a whole path;
         nothing where that would not be refused.
         """
@@ -183,33 +182,38 @@ class Planner:
             return ()
         name, spoken = self.rnd.choice(wrong)
         arguments = {**choice.arguments, name: spoken}
-        outcome = self.session.fork().call(tool.name, arguments).outcome
+        outcome = before.fork().call(tool.name, arguments).outcome
         return (Attempt(tool.name, arguments),) if outcome == "tool_error" else ()
 
-    def _disallowed(self, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
+    def _vain(self, before: Session, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
         """The call with another row, or another plain value, than the right one; of what is
         refused for different reasons, each reason is as likely. Nothing where none is refused.
         """
+        state = before.state(self._server(tool.name))
+        drawn = [arguments(tool, state, self.rnd) for _ in range(VAIN_DRAWS)]
         secret = {p.name for p in tool.parameters if p.has(SENSITIVE)}
-        names = [name for name in choice.arguments if name not in secret]
+        others = [
+            (name, other)
+            for name, right in choice.arguments.items()
+            if name not in secret
+            for other in self._others(tool, choice, name, drawn)
+            if other is not None and other != right
+        ]
         found: dict[str, Attempt] = {}
-        for _ in range(REFUSED_DRAWS if names and tool.effect == "write" else 0):
-            name = self.rnd.choice(names)
-            other = self._other(tool, choice, name)
+        for name, other in self.rnd.sample(others, min(REFUSED_DRAWS, len(others))):
             given = {**choice.arguments, name: other}
-            if other is not None and given != choice.arguments:
-                found[self._error(tool, given).get("code", "")] = Attempt(tool.name, given)
+            found[_error(before, tool, given).get("code", "")] = Attempt(tool.name, given)
         reasons = sorted(found.keys() & set(tool.refuses))
         return (found[self.rnd.choice(reasons)],) if reasons else ()
 
-    def _other(self, tool: Tool, choice: Choice, name: str) -> Any:
-        """Another row of those shown for an argument that is an id, else another value."""
+    def _others(
+        self, tool: Tool, choice: Choice, name: str, drawn: Sequence[dict[str, Any]]
+    ) -> list[Any]:
+        """The rows that were shown for an argument that is an id, else values that were drawn."""
         entity = {p: e for e, p in consumed(tool)}.get(name)
         if entity is None or f"/{name}" not in choice.refs:
-            state = self.session.state(self._server(tool.name))
-            return arguments(tool, state, self.rnd).get(name)
-        shown = sorted({h.value for h in self.seen if h.entity == entity})
-        return self.rnd.choice(shown) if shown else None
+            return [given.get(name) for given in drawn]
+        return sorted({h.value for h in self.seen if h.entity == entity})
 
     def _record(self, tool: Tool, choice: Choice, result: Any, failed: tuple[Attempt, ...]) -> None:
         call = f"g{len(self.steps)}"
@@ -377,6 +381,15 @@ class Planner:
         found = readers(self.session.world.servers[entity.split(".")[0]], entity)
         mixed = self.rnd.sample(found, len(found))
         return sorted(mixed, key=_demands if self.plain else _needs)
+
+
+def _error(session: Session, tool: Tool, given: dict[str, Any]) -> dict[str, str]:
+    """What a call would be refused with; empty where it would not be."""
+    result = session.fork().call(tool.name, given)
+    if result.outcome != "tool_error":
+        return {}
+    error: dict[str, str] = result.builtins()["error"]
+    return error
 
 
 @lru_cache(maxsize=4096)
