@@ -7,7 +7,6 @@ plan may still put, say, one server's amount into another's call.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -17,7 +16,7 @@ from provegym.graph.entities import consumed
 from provegym.graph.leaves import taken
 from provegym.seeding import rng
 from provegym.world.facts import Fact, known
-from provegym.world.fields import TEXT
+from provegym.world.fields import DATE, EMAIL, INSTANT, MONEY, TEXT
 from provegym.world.sample import arguments
 from provegym.world.server import Server
 from provegym.world.session import Session
@@ -26,12 +25,8 @@ from provegym.world.world import World
 
 TRIES = 4
 """Calls of a tool that are tried for one fact in one world."""
-_KINDS = {
-    "email": re.compile(r"\S+@\S+"),
-    "money": re.compile(r"\d+\.\d\d"),
-    "instant": re.compile(r"\d{4}-\d\d-\d\dT.+"),
-    "date": re.compile(r"\d{4}-\d\d-\d\d"),
-}
+_FORMATS = (EMAIL, MONEY, INSTANT, DATE)
+"""How values are written that a parameter of the same format takes; all others are text."""
 
 
 def bridges(servers: list[Server], seed: int, worlds: int) -> list[Edge]:
@@ -111,7 +106,7 @@ def _takers(fact: Fact, session: Session, rnd: Random) -> Iterator[tuple[str, di
 
 def _given(tool: Tool, value: str) -> Iterator[tuple[str, Any]]:
     """Parameters that could take the value, each with what to give."""
-    kind = next((kind for kind, form in _KINDS.items() if form.fullmatch(value)), None)
+    kind = next((form.name for form in _FORMATS if form.accepts(value)), None)
     for p in tool.parameters:
         takes = (kind, p.name) in taken(tool) if kind else p.type is str and _is_text(p)
         if takes and (kind or tool.effect == "read"):

@@ -229,9 +229,8 @@ class Planner:
 
     def _choose(self, tool: Tool, depth: int, drawn: dict[str, Any] | None = None) -> Choice | None:
         """Arguments for a call, of the `drawn` ones those that the policy can be led to."""
-        server = self.session.world.tools[tool.name].server.name
-        state = self.session.state(server)
-        drawn = arguments(tool, state, self.rnd) if drawn is None else drawn
+        if drawn is None:
+            drawn = arguments(tool, self.session.state(self._server(tool.name)), self.rnd)
         choice = Choice({}, {}, {})
         optional = tool.sample is not None and not (self.plain and not depth)
         for p in tool.parameters:

@@ -6,12 +6,10 @@ is told where the caller finds servers.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -34,7 +32,8 @@ class Order(Struct, frozen=True):
     servers: dict[str, str]
     path: list[str]
     plan: Plan
-    settings: dict[str, Any]
+    settings: str
+    """A `Synth` as JSON."""
     graph: Graph
 
 
@@ -63,8 +62,8 @@ class Twin:
     """The process, as a context manager. One line of JSON goes in, one comes out."""
 
     def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
-        plain = settings.model_dump(mode="json")
-        self._order = Order(dict(SERVERS), sys.path, plan, plain, graph)
+        text = settings.model_dump_json()
+        self._order = Order(dict(SERVERS), sys.path, plan, text, graph)
 
     def __enter__(self) -> Twin:
         command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
@@ -110,7 +109,7 @@ def serve() -> None:
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     sys.path[:] = order.path
     SERVERS.update(order.servers)
-    maker = Maker(order.plan, Synth.model_validate_json(json.dumps(order.settings)), order.graph)
+    maker = Maker(order.plan, Synth.model_validate_json(order.settings), order.graph)
     decoder = msgspec.json.Decoder(Request)
     for line in sys.stdin.buffer:
         request = decoder.decode(line)
