@@ -97,13 +97,14 @@ def walk(
 
 
 @lru_cache(maxsize=1024)
-def _slots(template: str) -> tuple[str, ...]:
+def slots_of(template: str) -> tuple[str, ...]:
+    """The fields that a label is made from, in order."""
     return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
 
 
 def label_of(template: str, around: dict[str, Any]) -> str:
     """The template filled from the record; empty where it lacks a value."""
-    values = {slot: around.get(slot) for slot in _slots(template)}
+    values = {slot: around.get(slot) for slot in slots_of(template)}
     if any(value in (None, "") for value in values.values()):
         return ""
     return template.format_map({slot: _spoken(value) for slot, value in values.items()})

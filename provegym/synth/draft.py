@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from provegym.config import Synth
 from provegym.synth.machine import Intent, Made
-from provegym.synth.plan import Attempt, Step
+from provegym.synth.plan import Step
+from provegym.synth.vain import Attempt
 from provegym.types import Information, Kind, Perturbations, Tool
 
 ABSTENTION = 1122 / 13517

@@ -13,11 +13,13 @@ from msgspec.structs import replace
 
 from provegym import servers as library
 from provegym.config import Synth
-from provegym.synth import say
+from provegym.synth import say, vain
 from provegym.synth.draft import Draft, DraftTurn, Shape, error_rate, flawless
 from provegym.synth.filters import MAX_ERROR_RATE
+from provegym.synth.lookup import alternatives
 from provegym.synth.perturb import strip_enums, tool_list
-from provegym.synth.plan import Attempt, Planner, Step, alternatives, tools_of
+from provegym.synth.plan import Planner, Refusal, Step, tools_of
+from provegym.synth.vain import Attempt
 from provegym.types import Perturbations
 from provegym.world.server import Server
 from provegym.world.world import World
@@ -26,6 +28,8 @@ MAX_CALLS = 6
 """Most calls of a task, discovery calls included (ours; keeps episodes within a laptop's reach)."""
 GIVE_UP = 0.5
 """How often a task with a turn to spare ends in a wish that is refused (ours)."""
+REASONS = 4
+"""Reasons that are tried for such a wish."""
 ATTEMPTS = 6
 """Plans that are tried for what was drawn, so that no kind is rarer for being harder to plan."""
 CHAINS = 4
@@ -236,21 +240,27 @@ class Drafter:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
         if turns >= self.settings.max_turns or self.rnd.random() >= GIVE_UP:
             return []
-        offered = [t for t in self.server.tools.values() if t.name != self.hidden]
-        goals = [(tool.name, code) for tool in offered for code in tool.refuses]
-        name, code = self.rnd.choice(goals)
-        refusal = self.planner.give_up(name, code)
+        refusal = self._refusal()
         if refusal is None:
             return []
         steps = self.planner.steps[refusal.start :]
-        if self._away() & set(tools_of(steps)) or not self._has_room(name):
+        if self._away() & set(tools_of(steps)) or not self._has_room(refusal.tool):
             return []
         spoken = [s for s in self._spoken(steps, sparing=True) if s.said]
-        wish = say.phrase(self.world.tools[name].tool, refusal.choice.said, self.rnd)
+        wish = say.phrase(self.world.tools[refusal.tool].tool, refusal.choice.said, self.rnd)
         user = say.request([*self._phrases(spoken), wish], self.style, self.rnd, again=True)
-        vain = Attempt(name, refusal.choice.arguments)
+        attempt = Attempt(refusal.tool, refusal.choice.arguments)
         reply = f"I cannot do that: {refusal.message}"
-        return [DraftTurn(user, self._played(steps, spoken), reply, refused=(vain,))]
+        return [DraftTurn(user, self._played(steps, spoken), reply, refused=(attempt,))]
+
+    def _refusal(self) -> Refusal | None:
+        """A call that is refused for one of the reasons that the server has."""
+        for code in vain.reasons(self.server, self.rnd)[:REASONS]:
+            tool = self.rnd.choice(vain.tools_that_refuse(self.server, code))
+            refusal = self.planner.give_up(tool.name, code) if tool.name != self.hidden else None
+            if refusal:
+                return refusal
+        return None
 
     def _irrelevant(self, *, again: bool) -> DraftTurn:
         """A wish for a server that the task shows no tool of."""

@@ -6,49 +6,43 @@ discovery call is put in front. What cannot be named so that the policy could fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from provegym.graph.entities import Handle, consumed, handles, noun, produced, unique_label
+from provegym.graph.entities import (
+    Handle,
+    consumed,
+    handles,
+    noun,
+    produced,
+    unique_label,
+)
 from provegym.graph.leaves import CARRIED, Leaf, leaves, taken
-from provegym.synth import say
+from provegym.synth import lookup, say, vain
+from provegym.synth.vain import Attempt
 from provegym.types import Ref
-from provegym.world.fields import SENSITIVE, Field
+from provegym.world.fields import Field
 from provegym.world.sample import arguments
 from provegym.world.server import Server
 from provegym.world.session import Session
+from provegym.world.table import Row
 from provegym.world.tool import Tool
 
 TRIES = 6
 """Plans of one call that are tried before the teacher gives it up."""
-MISTAKES = 0.12
-"""How often a refused attempt precedes a call: a recovery by corrected parameters (ours)."""
-DISALLOWED = 0.5
-"""How often a write is preceded by one that the state of the world does not allow, where a few
-draws find one: a recovery by corrected parameters, too (ours)."""
-VAIN_DRAWS = 3
-"""Arguments that are drawn to find such a value."""
-REFUSED_DRAWS = 12
-"""Arguments that are drawn to find a refused call."""
 DETOURS = 0.8
 """How often a look-up that misses what is sought precedes one that shows it, where there is
 such a look-up: a recovery by an alternative tool (ours)."""
+DEPTH = 2
+"""Look-ups that may stand one behind the other before a call, each for an id of the next."""
 ADJACENT = 0.85
 """How often an id comes from the latest result that has one."""
 SHOWN = 0.6
 """How often a value that people say is taken from the latest results, so that calls connect."""
-
-
-class Attempt(Struct, frozen=True):
-    """A call that was no use."""
-
-    tool: str
-    arguments: dict[str, Any]
 
 
 class Step(Struct, frozen=True):
@@ -102,6 +96,10 @@ class Planner:
         """Plain values shown so far, where the plan may lead to another server."""
         self.plain = False
         """Whether look-ups are made without optional arguments, so that they can go unsaid."""
+        self.sought: list[Row] = []
+        """The rows that look-ups in the making are to lead to, the outermost first."""
+        self.strict = False
+        """Whether the arguments that were drawn are the only ones that will do."""
 
     def extend(self, name: str) -> bool:
         """Make one more call of the tool, discovery calls first where needed."""
@@ -109,7 +107,7 @@ class Planner:
         crosses = bool(self.steps) and self._server(name) != self._server(self.steps[-1].tool)
         for _ in range(TRIES):
             start = len(self.steps), len(self.seen)
-            choice = self._choose(tool, depth=1)
+            choice = self._choose(tool, DEPTH)
             if choice and crosses and not self._carry(tool, choice):
                 choice = None
             if choice and self._perform(tool, choice):
@@ -121,31 +119,40 @@ class Planner:
         return self.session.world.tools[name].place
 
     def give_up(self, name: str, code: str) -> Refusal | None:
-        """Look for a call of the tool that this world refuses, with that code if the draws find
-        one; its look-ups become steps.
+        """Look for a call of the tool that this world refuses with the code; its look-ups become
+        steps.
 
         None where none was found, or where no look-up would show why.
         """
         tool = self.session.world.tools[name].tool
-        drawn = self._refused(tool, code)
-        for _ in range(TRIES):
+        drawn = vain.refused(self.session, tool, code, self.rnd)
+        self.strict = True
+        for _ in range(TRIES if drawn else 0):
             start = len(self.steps), len(self.seen)
-            choice = self._choose(tool, depth=1, drawn=drawn)
-            if choice and len(self.steps) > start[0] and say.says_all(tool, choice.said):
-                error = _error(self.session, tool, choice.arguments)
-                if error.get("code") in tool.refuses:
-                    return Refusal(name, choice, error["code"], error["message"], start[0])
+            choice = self._choose(tool, DEPTH, drawn)
+            if choice and self._looked(tool, start[0]) and say.says_all(tool, choice.said):
+                error = vain.error(self.session, tool, choice.arguments)
+                if error.get("code") == code:
+                    return Refusal(name, choice, code, error["message"], start[0])
             self._forget(*start)
         return None
 
-    def _refused(self, tool: Tool, code: str) -> dict[str, Any] | None:
-        """Arguments that the session refuses with the code; None where no draw is."""
-        state = self.session.state(self._server(tool.name))
-        for _ in range(REFUSED_DRAWS):
-            drawn = arguments(tool, state, self.rnd)
-            if _error(self.session, tool, drawn).get("code") == code:
-                return drawn
-        return None
+    def _looked(self, tool: Tool, start: int) -> bool:
+        """Whether there is a look-up from step `start` on; if not, one is made of what the tool
+        takes by its value or makes.
+        """
+        about = [e for e, _ in consumed(tool)] + [e for e, _ in produced(tool)]
+        for entity in dict.fromkeys(about):
+            if len(self.steps) == start and entity in self.session.world.templates:
+                self._show(entity)
+        return len(self.steps) > start
+
+    def _show(self, entity: str) -> None:
+        """Make a look-up that needs no id and shows the entity, if there is one."""
+        for reader in self._readers(entity)[:3]:
+            choice = self._choose(reader, 0)
+            if choice and self._perform(reader, choice):
+                return
 
     def _forget(self, steps: int, seen: int) -> None:
         """Drop discovery calls that led nowhere (reads leave no trace in the session)."""
@@ -166,54 +173,16 @@ class Planner:
 
     def _failed(self, before: Session, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
         """What is tried in vain before the call."""
-        write = tool.effect == "write"
-        if write and self.rnd.random() < DISALLOWED and (vain := self._vain(before, tool, choice)):
-            return vain
-        return self._mistake(before, tool, choice) if self.rnd.random() < MISTAKES else ()
-
-    def _mistake(self, before: Session, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
-        """A value as it was said where the tool takes an id, an exact amount or a whole path;
-        nothing where that would not be refused.
-        """
-        given = [(n, v) for n, v in choice.arguments.items() if isinstance(v, str)]
-        said = [(n, _hasty(v, choice.said.get(n, v))) for n, v in given]
-        wrong = [(n, v) for n, v in said if v != choice.arguments[n]]
-        if not wrong:
-            return ()
-        name, spoken = self.rnd.choice(wrong)
-        arguments = {**choice.arguments, name: spoken}
-        outcome = before.fork().call(tool.name, arguments).outcome
-        return (Attempt(tool.name, arguments),) if outcome == "tool_error" else ()
-
-    def _vain(self, before: Session, tool: Tool, choice: Choice) -> tuple[Attempt, ...]:
-        """The call with another row, or another plain value, than the right one; of what is
-        refused for different reasons, each reason is as likely. Nothing where none is refused.
-        """
-        state = before.state(self._server(tool.name))
-        drawn = [arguments(tool, state, self.rnd) for _ in range(VAIN_DRAWS)]
-        secret = {p.name for p in tool.parameters if p.has(SENSITIVE)}
-        others = [
-            (name, other)
-            for name, right in choice.arguments.items()
-            if name not in secret
-            for other in self._others(tool, choice, name, drawn)
-            if other is not None and other != right
-        ]
-        found: dict[str, Attempt] = {}
-        for name, other in self.rnd.sample(others, min(REFUSED_DRAWS, len(others))):
-            given = {**choice.arguments, name: other}
-            found[_error(before, tool, given).get("code", "")] = Attempt(tool.name, given)
-        reasons = sorted(found.keys() & set(tool.refuses))
-        return (found[self.rnd.choice(reasons)],) if reasons else ()
-
-    def _others(
-        self, tool: Tool, choice: Choice, name: str, drawn: Sequence[dict[str, Any]]
-    ) -> list[Any]:
-        """The rows that were shown for an argument that is an id, else values that were drawn."""
-        entity = {p: e for e, p in consumed(tool)}.get(name)
-        if entity is None or f"/{name}" not in choice.refs:
-            return [given.get(name) for given in drawn]
-        return sorted({h.value for h in self.seen if h.entity == entity})
+        rows = {
+            name: {h.value for h in self.seen if h.entity == entity} | {choice.said[name]}
+            for entity, name in consumed(tool)
+            if f"/{name}" in choice.refs
+        }
+        given = choice.arguments
+        found = vain.disallowed(before, tool, given, rows, self.rnd) or vain.mistake(
+            before, tool, given, choice.said, self.rnd
+        )
+        return (found,) if found else ()
 
     def _record(self, tool: Tool, choice: Choice, result: Any, failed: tuple[Attempt, ...]) -> None:
         call = f"g{len(self.steps)}"
@@ -232,7 +201,8 @@ class Planner:
         if drawn is None:
             drawn = arguments(tool, self.session.state(self._server(tool.name)), self.rnd)
         choice = Choice({}, {}, {})
-        optional = tool.sample is not None and not (self.plain and not depth)
+        bare = self.plain and depth < DEPTH
+        optional = tool.sample is not None and not bare
         for p in tool.parameters:
             if p.name not in tool.required and not (optional and p.name in drawn):
                 continue
@@ -271,6 +241,8 @@ class Planner:
         """A value that people say (a path, a code): often one that the last results showed, and
         that the call does not hold yet.
         """
+        if self.strict:
+            return wanted
         last, given = {s.id for s in self.steps[-2:]}, list(choice.arguments.values())
         seen = [h.value for h in self.seen if h.entity == entity and h.call in last]
         shown = [value for value in seen if value not in given]
@@ -320,7 +292,7 @@ class Planner:
         match = [h for h in usable if h.value == wanted]
         if match:
             return match[-1]
-        if usable and (not sure or self.rnd.random() < ADJACENT):
+        if usable and not self.strict and (not sure or self.rnd.random() < ADJACENT):
             latest = [h for h in usable if h.call == usable[-1].call]
             return self.rnd.choice(latest)
         return self._discover(entity, wanted, depth) if depth else None
@@ -337,19 +309,40 @@ class Planner:
 
     def _discover(self, entity: str, wanted: Any, depth: int) -> Handle | None:
         """Put a read in front that shows the entity."""
+        state = self.session.state(entity.split(".")[0])
+        row = state.table_of(entity).get(wanted) if isinstance(wanted, str) else None
+        self.sought += [row] if row else []
+        found = self._seek(entity, row, depth)
+        del self.sought[len(self.sought) - bool(row) :]
+        return found
+
+    def _seek(self, entity: str, wanted: Row | None, depth: int) -> Handle | None:
         for tool in self._readers(entity)[:3]:
             start = len(self.steps), len(self.seen)
-            choice = self._choose(tool, depth - 1)
+            choice = self._choose(tool, depth - 1, self._leading_to(wanted, tool))
             if choice and self._perform(tool, choice):
                 call = self.steps[-1].id
                 shown = [h for h in self._usable(entity) if h.call == call]
-                match = [h for h in shown if h.value == wanted]
-                if shown:
+                match = [h for h in shown if wanted and h.value == wanted.id]
+                if match or (shown and not self.strict):
                     found = match[0] if match else self.rnd.choice(shown)
                     self._detour(tool, found)
                     return found
             self._forget(*start)
         return None
+
+    def _leading_to(self, wanted: Row | None, tool: Tool) -> dict[str, Any]:
+        """Arguments of a look-up, with the ids that the wanted row refers to; where no other row
+        will do, filtered by what that row holds.
+        """
+        drawn = arguments(tool, self.session.state(self._server(tool.name)), self.rnd)
+        if wanted is None:
+            return drawn
+        led = {n: v for n, v in lookup.owners(tool, wanted).items() if n in tool.required}
+        if not self.strict:
+            return drawn | led
+        needed = {n: v for n, v in drawn.items() if n in tool.required}
+        return needed | lookup.filters(tool, self.sought, self.rnd) | led
 
     def _detour(self, tool: Tool, found: Handle) -> None:
         """Sometimes put a look-up in front of the last one that does not show the entity: one by
@@ -358,9 +351,11 @@ class Planner:
         if self.rnd.random() >= DETOURS:
             return
         server = self._server_of(tool)
-        name = _hasty(found.value, found.label)
-        by_name = [Attempt(t.name, {p: name}) for t, p in lookers(server, found.entity)]
-        lists = [Attempt(t.name, {}) for t in readers(server, found.entity) if not t.required]
+        name = vain.hasty(found.value, found.label)
+        by_name = [Attempt(t.name, {p: name}) for t, p in lookup.lookers(server, found.entity)]
+        lists = [
+            Attempt(t.name, {}) for t in lookup.readers(server, found.entity) if not t.required
+        ]
         tried = [a for a in by_name + lists if a.tool != tool.name and self._misses(a, found)]
         if tried:
             step = self.steps[-1]
@@ -377,65 +372,9 @@ class Planner:
         """Read tools that show the entity, those that need the fewest ids first; where look-ups
         are to be plain, those that need the fewest arguments.
         """
-        found = readers(self.session.world.servers[entity.split(".")[0]], entity)
+        found = lookup.readers(self.session.world.servers[entity.split(".")[0]], entity)
         mixed = self.rnd.sample(found, len(found))
-        return sorted(mixed, key=_demands if self.plain else _needs)
-
-
-def _error(session: Session, tool: Tool, given: dict[str, Any]) -> dict[str, str]:
-    """What a call would be refused with; empty where it would not be."""
-    result = session.fork().call(tool.name, given)
-    if result.outcome != "tool_error":
-        return {}
-    error: dict[str, str] = result.builtins()["error"]
-    return error
-
-
-@lru_cache(maxsize=4096)
-def readers(server: Server, entity: str) -> tuple[Tool, ...]:
-    """Read tools whose results show ids of the entity."""
-    tools = server.tools.values()
-    return tuple(
-        t for t in tools if t.effect == "read" and any(e == entity for e, _ in produced(t))
-    )
-
-
-@lru_cache(maxsize=4096)
-def lookers(server: Server, entity: str) -> tuple[tuple[Tool, str], ...]:
-    """Read tools that need one id of the entity and nothing else, with that parameter."""
-    return tuple(
-        (t, name)
-        for t in server.tools.values()
-        for e, name in consumed(t)
-        if t.effect == "read" and e == entity and t.required == {name}
-    )
-
-
-@lru_cache(maxsize=4096)
-def alternatives(server: Server, tool: Tool) -> frozenset[str]:
-    """Other read tools that need no id and show an entity that this one shows."""
-    return frozenset(
-        other.name
-        for entity, _ in produced(tool)
-        for other in readers(server, entity)
-        if other is not tool and not _needs(other)
-    )
-
-
-def _hasty(value: str, said: str) -> str:
-    """What a hasty assistant gives for a value: the user's words, or a path's last part."""
-    words = said.strip('"').removeprefix("the ").removeprefix("my ")
-    if words == value:
-        return value.rsplit("/", 1)[-1] or value
-    return value if words.startswith("that ") else words
-
-
-def _needs(tool: Tool) -> int:
-    return sum(name in tool.required for _, name in consumed(tool))
-
-
-def _demands(tool: Tool) -> int:
-    return len(tool.required)
+        return sorted(mixed, key=lookup.demands if self.plain else lookup.ids_needed)
 
 
 def tools_of(steps: Iterable[Step]) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -16,7 +15,7 @@ from msgspec import Struct
 
 from provegym.seeding import rng
 from provegym.world.fields import Field, fields_of, take_apart
-from provegym.world.sample import arguments, value
+from provegym.world.sample import arguments, borrowed, kinds, namesake, value
 from provegym.world.server import Server, State
 from provegym.world.session import Result, Session
 from provegym.world.tool import Tool
@@ -79,7 +78,6 @@ class Walk:
         self._seen: defaultdict[tuple[str, str], deque[str]] = defaultdict(_memory)
         self._last: tuple[Tool, dict[str, Any]] | None = None
         self._before: dict[str, dict[str, Any]] = {}
-        self._columns = _columns(server)
 
     def steps(self, count: int) -> Iterator[Step]:
         """Make `count` calls."""
@@ -148,27 +146,17 @@ class Walk:
 
     def _earlier(self, p: Field, code: str = "") -> Any:
         """What a call gave for such a parameter; with a `code`, a call that was refused so."""
-        known = [found for kind in _kinds(p) if (found := self._seen[code, kind])]
+        known = [found for kind in kinds(p) if (found := self._seen[code, kind])]
         return self._recent(self._rnd.choice(known)) if known else None
 
     def _shown(self, p: Field) -> Any:
         """What results showed of that kind."""
-        known = [found for kind in _kinds(p) if (found := self._seen[SHOWN, kind])]
+        known = [found for kind in kinds(p) if (found := self._seen[SHOWN, kind])]
         return self._rnd.choice(self._rnd.choice(known)) if known else None
 
     def _borrowed(self, p: Field) -> Any:
         """What another tool's sampler takes for such a parameter."""
-        kinds = set(_kinds(p))
-        takers = [
-            (tool, q.name)
-            for tool in self._tools.values()
-            for q in tool.parameters
-            if q.item is None and not kinds.isdisjoint(_kinds(q))
-        ]
-        if not takers:
-            return None
-        tool, name = self._rnd.choice(takers)
-        return arguments(tool, self._state, self._rnd).get(name)
+        return borrowed(p, self._tools.values(), self._state, self._rnd)
 
     def _written(self, p: Field) -> Any:
         """The id of a row that this session wrote to."""
@@ -181,12 +169,7 @@ class Walk:
 
     def _from_a_row(self, p: Field) -> Any:
         """What some row holds in a field of that name."""
-        columns = self._columns.get(p.name)
-        if not columns:
-            return None
-        table, name = self._rnd.choice(columns)
-        row_id = self._state.table_of(table).any_id(self._rnd)
-        return getattr(self._state.table_of(table)[row_id], name) or None if row_id else None
+        return namesake(p, self._state, self._rnd)
 
     def _edited(self, p: Field, text: Any = None) -> Any:
         """An earlier text joined to another as a path, or cut, or so long that limits show."""
@@ -205,7 +188,7 @@ class Walk:
         known = [
             other
             for source in ("", SHOWN)
-            for kind in _kinds(p)
+            for kind in kinds(p)
             for other in self._seen[source, kind]
             if other.endswith(end) and other != text
         ]
@@ -221,7 +204,7 @@ class Walk:
             for g in fields_of(type(item)):
                 self._remember(g, getattr(item, g.name), code)
         elif isinstance(item, str) and len(item) < LONG:
-            for kind in _kinds(f):
+            for kind in kinds(f):
                 self._seen[code, kind].append(item)
 
 
@@ -232,36 +215,6 @@ def _refused(code: str, tool: Tool) -> str:
 
 def _memory() -> deque[str]:
     return deque(maxlen=MEMORY)
-
-
-def _kinds(f: Field) -> Iterator[str]:
-    """What a value is known under: its name, the table that it refers to, its format."""
-    yield f.name
-    if f.ref:
-        yield f.ref
-    if f.format:
-        yield f.format.name
-
-
-@lru_cache(maxsize=256)
-def _columns(server: Server) -> dict[str, list[tuple[str, str]]]:
-    """For each parameter of text, the (table, field) of text that is called like it."""
-    columns = [
-        (f"{server.name}.{name}", f.name)
-        for name, table in server.state.tables().items()
-        for f in fields_of(table.row)
-        if f.type is str
-    ]
-    parameters = {p.name: p for t in server.tools.values() for p in t.parameters}
-    return {
-        name: [c for c in columns if p.type is str and not p.ref and _alike(name, c[1])]
-        for name, p in parameters.items()
-    }
-
-
-def _alike(one: str, other: str) -> bool:
-    """As "iban" and "payee_iban" are, "id" and "paid" are not."""
-    return f"_{one}".endswith(f"_{other}") or f"_{other}".endswith(f"_{one}")
 
 
 def trail(server: Server, seeds: range, calls: int) -> list[str]:

@@ -7,8 +7,9 @@ choices, numbers within their bounds, times near the session's clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -66,6 +67,61 @@ def value(p: Field, state: State, rnd: Random) -> Any:
     if p.type is str:
         return _text(p, state, rnd)
     return _number(p, rnd)
+
+
+def namesake(p: Field, state: State, rnd: Random) -> Any:
+    """What some row holds in a field that is called like the parameter, as "iban" and
+    "payee_iban" are; None where there is none, or the parameter takes an id.
+    """
+    if p.type is not str or p.ref:
+        return None
+    columns = _columns(type(state), p.name)  # type: ignore[arg-type]  # a class is hashable
+    if not columns:
+        return None
+    table, name = rnd.choice(columns)
+    rows = state.table_of(table)
+    row_id = rows.any_id(rnd)
+    return getattr(rows[row_id], name) or None if row_id else None
+
+
+def borrowed(p: Field, tools: Iterable[Tool], state: State, rnd: Random) -> Any:
+    """What the sampler of some tool takes for a parameter of that kind; None where none does."""
+    mine = set(kinds(p))
+    takers = [
+        (tool, q.name)
+        for tool in tools
+        for q in tool.parameters
+        if q.item is None and not mine.isdisjoint(kinds(q))
+    ]
+    if not takers:
+        return None
+    tool, name = rnd.choice(takers)
+    return arguments(tool, state, rnd).get(name)
+
+
+def kinds(f: Field) -> Iterator[str]:
+    """What a value is known under: its name, the table that it refers to, its format."""
+    yield f.name
+    if f.ref:
+        yield f.ref
+    if f.format:
+        yield f.format.name
+
+
+@lru_cache(maxsize=4096)
+def _columns(state: type[State], name: str) -> tuple[tuple[str, str], ...]:
+    """The (table, field) of every text that is called like `name`."""
+    return tuple(
+        (f"{state.server}.{table}", f.name)
+        for table, its in state.tables().items()
+        for f in fields_of(its.row)
+        if f.type is str and _alike(name, f.name)
+    )
+
+
+def _alike(one: str, other: str) -> bool:
+    """As "iban" and "payee_iban" are, "id" and "paid" are not."""
+    return f"_{one}".endswith(f"_{other}") or f"_{other}".endswith(f"_{one}")
 
 
 def _record(record: type[Struct], state: State, rnd: Random) -> dict[str, Any]:

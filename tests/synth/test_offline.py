@@ -14,8 +14,9 @@ from provegym.config import Synth
 from provegym.graph.leaves import CARRIED
 from provegym.seeding import rng
 from provegym.synth.draft import draw
+from provegym.synth.lookup import alternatives
 from provegym.synth.make import Candidate
-from provegym.synth.plan import Planner, alternatives
+from provegym.synth.plan import Planner
 from provegym.types import Call, Task
 from provegym.world.session import Session
 from provegym.worlds import world_of

@@ -1,0 +1,165 @@
+"""Calls that are no use: what an assistant tries before the right call, or a wish that is refused.
+
+Their arguments are drawn live, with one of them changed to what another row holds or to any value
+of its type, for a tool's own sampler avoids what is refused. Of several reasons for a refusal the
+rarer ones are preferred, so that a large set of tasks meets them all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+
+from provegym.world.fields import SENSITIVE
+from provegym.world.sample import arguments, borrowed, namesake, value
+from provegym.world.server import Server, State
+from provegym.world.session import Session
+from provegym.world.tool import Tool
+
+MISTAKES = 0.12
+"""How often a hasty attempt precedes a call: a recovery by corrected parameters (ours)."""
+DISALLOWED = 0.5
+"""How often a call that the state of the world may not allow is preceded by one that it does not,
+where a few draws find one: a recovery by corrected parameters, too (ours)."""
+TRIED = 12
+"""Changes of a call that are tried for one that is refused."""
+REFUSED_DRAWS = 100
+"""Arguments that are drawn for a call that is refused for a certain reason."""
+
+
+class Attempt(Struct, frozen=True):
+    """A call that was no use."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+def error(session: Session, tool: Tool, given: Mapping[str, Any]) -> dict[str, str]:
+    """What a call would be refused with; empty where it would not be."""
+    result = session.fork().call(tool.name, dict(given))
+    if result.outcome != "tool_error":
+        return {}
+    found: dict[str, str] = result.builtins()["error"]
+    return found
+
+
+def refused(session: Session, tool: Tool, code: str, rnd: Random) -> dict[str, Any] | None:
+    """Arguments that the session refuses with the code; None where no draw is."""
+    server = session.world.tools[tool.name].server
+    state = session.state(server.name)
+    for _ in range(REFUSED_DRAWS):
+        given = arguments(tool, state, rnd)
+        if rnd.random() < 0.5 and (free := [p for p in tool.parameters if p.name in given]):
+            p = rnd.choice(free)
+            given[p.name] = _another(tool, p.name, server, state, rnd)
+        if error(session, tool, given).get("code") == code:
+            return given
+    return None
+
+
+def mistake(
+    before: Session, tool: Tool, given: Mapping[str, Any], said: Mapping[str, str], rnd: Random
+) -> Attempt | None:
+    """Now and then, a value as it was said where the tool takes an id, an exact amount or a whole
+    path; None where that would not be refused.
+    """
+    if rnd.random() >= MISTAKES:
+        return None
+    texts = [(n, v) for n, v in given.items() if isinstance(v, str)]
+    spoken = [(n, hasty(v, said.get(n, v))) for n, v in texts]
+    wrong = [(n, v) for n, v in spoken if v != given[n]]
+    if not wrong:
+        return None
+    attempt = dict([*given.items(), rnd.choice(wrong)])
+    return Attempt(tool.name, attempt) if error(before, tool, attempt) else None
+
+
+def hasty(value: str, said: str) -> str:
+    """What a hasty assistant gives for a value: the user's words, or a path's last part."""
+    words = said.strip('"').removeprefix("the ").removeprefix("my ")
+    if words == value:
+        return value.rsplit("/", 1)[-1] or value
+    return value if words.startswith("that ") else words
+
+
+def disallowed(
+    before: Session,
+    tool: Tool,
+    given: Mapping[str, Any],
+    rows: Mapping[str, set[str]],
+    rnd: Random,
+) -> Attempt | None:
+    """Half of the time, the call with one argument changed so that the state of the world does
+    not allow it: to another of the `rows` that were shown for it, or to another plain value. A row
+    may be given by its name.
+    """
+    server = before.world.tools[tool.name].server
+    if not _reasons(server, tool) or rnd.random() >= DISALLOWED:
+        return None
+    state = before.state(server.name)
+    secret = {p.name for p in tool.parameters if p.has(SENSITIVE)}
+    names = sorted(given.keys() - secret)
+    found: dict[str, Attempt] = {}
+    for _ in range(TRIED if names else 0):
+        name = rnd.choice(names)
+        shown = sorted(rows.get(name, ()))
+        other = hasty("", rnd.choice(shown)) if shown else _another(tool, name, server, state, rnd)
+        if other is not None and other != given[name]:
+            attempt = {**given, name: other}
+            code = error(before, tool, attempt).get("code", "")
+            found.setdefault(code, Attempt(tool.name, attempt))
+    codes = sorted(found.keys() & set(tool.refuses))
+    return found[_rarest(server, codes, rnd)] if codes else None
+
+
+def _another(tool: Tool, name: str, server: Server, state: State, rnd: Random) -> Any:
+    """Another value for a parameter: its sampler's, another tool's, what some row calls so, or
+    any of its type.
+    """
+    p = next(p for p in tool.parameters if p.name == name)
+    kind = rnd.randrange(4)
+    if kind == 0:
+        return arguments(tool, state, rnd).get(name)
+    found = None
+    if kind == 1:
+        found = namesake(p, state, rnd)
+    elif kind == 2:
+        found = borrowed(p, server.tools.values(), state, rnd)
+    return value(p, state, rnd) if found is None else found
+
+
+@lru_cache(maxsize=64)
+def _declared(server: Server) -> Counter[str]:
+    """How many tools of the server declare each code."""
+    return Counter(code for tool in server.tools.values() for code in tool.refuses)
+
+
+@lru_cache(maxsize=4096)
+def _reasons(server: Server, tool: Tool) -> frozenset[str]:
+    """Codes of the tool that say more than that a row is not there."""
+    return frozenset(tool.refuses) - {"not_found"}
+
+
+def reasons(server: Server, rnd: Random) -> list[str]:
+    """All codes that the server's tools declare for what is there, in random order; those that
+    few tools declare tend to come first.
+    """
+    declared = _declared(server)
+    codes = sorted(declared.keys() - {"not_found"})
+    return sorted(codes, key=lambda code: -(rnd.random() ** declared[code]))
+
+
+def tools_that_refuse(server: Server, code: str) -> list[Tool]:
+    """The server's tools that declare the code."""
+    return [tool for tool in server.tools.values() if code in tool.refuses]
+
+
+def _rarest(server: Server, codes: list[str], rnd: Random) -> str:
+    """One of the codes; those that few tools declare are likelier."""
+    declared = _declared(server)
+    return rnd.choices(codes, [1 / declared[code] ** 2 for code in codes])[0]
