@@ -265,6 +265,10 @@ def rollout(
     trials: Annotated[int, typer.Option(min=1, help="Episodes of each task.")] = 1,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 16,
     seed: Seed = 0,
+    retry_masked: Annotated[
+        bool,
+        typer.Option("--retry-masked", help="Play again what faults cut short in an earlier run."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Let a policy play tasks on live sessions; a killed rollout goes on where it stopped."""
@@ -294,6 +298,7 @@ def rollout(
             seed=seed,
             settings=sampling,
             world=content,
+            retry_masked=retry_masked,
             progress=advance,
         )
     if json:
@@ -303,7 +308,7 @@ def rollout(
     if summary.traces == summary.masked:
         raise InfrastructureError(
             f"all {summary.masked} episodes were lost to faults that are not the policy's "
-            f"({', '.join(summary.faults)}); mend the cause, delete {out} and play again"
+            f"({', '.join(summary.faults)}); mend the cause and play again with --retry-masked"
         )
 
 

@@ -8,8 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from provegym.errors import InputError
-from provegym.records import Manifest, Store, config_hash, content_hash, read, read_distinct
+from provegym.records import (
+    Manifest,
+    Store,
+    config_hash,
+    content_hash,
+    encode,
+    read,
+    read_distinct,
+    write_atomic,
+    write_manifest,
+)
 from provegym.rollout.loop import (
     DEFAULT_LIMITS,
     OUR_FAULTS,
@@ -19,7 +31,7 @@ from provegym.rollout.loop import (
     run_episode,
 )
 from provegym.rollout.reply import PolicyFactory, aclose
-from provegym.rollout.summary import TraceSummary, summarize
+from provegym.rollout.summary import TraceSummary, is_masked, summarize
 from provegym.seeding import derive
 from provegym.types import Task, Trace
 
@@ -61,6 +73,7 @@ def rollout_file(
     limits: Limits = DEFAULT_LIMITS,
     settings: Mapping[str, Any] | None = None,
     world: str = "",
+    retry_masked: bool = False,
     progress: Progress | None = None,
 ) -> TraceSummary:
     """Play every task `trials` times with the policy called `policy`; traces go to `out`.
@@ -68,7 +81,8 @@ def rollout_file(
     Rows stand in the order of the tasks, whatever finished first, and each is written once all
     before it are; so a killed run goes on where it stopped. `concurrency` episodes run at once.
     `settings` is what else shapes the policy (endpoint, sampling) and `world` the hash of the
-    worlds' content: both stand in the manifest. Our faults are masked and counted.
+    worlds' content: both stand in the manifest. Our faults are masked and counted; with
+    `retry_masked` the episodes that an earlier run lost so are played again, and stand last.
 
     Raises `InputError` for bad numbers, a broken or doubled task or a file that another
     configuration made, `BudgetExceeded` from the policy; what was written stays.
@@ -85,11 +99,21 @@ def rollout_file(
         world=world,
         parent=content_hash(tasks),
     )
+    if retry_masked and out.exists():
+        _forget_masked(out, made_by)
     with Store(out, Trace, made_by) as store:
         if not store.complete:
             run = _Run(store, jobs, open_session, make_policy, limits, progress)
             asyncio.run(run.all(concurrency))
     return summarize(read(out, Trace))
+
+
+def _forget_masked(out: Path, made_by: Manifest) -> None:
+    """Take the masked traces out of a file, which is incomplete from then on."""
+    with Store(out, Trace, made_by) as store:
+        kept = [trace for trace in read(out, Trace) if not is_masked(trace)]
+        write_manifest(out, replace(store.manifest, complete=False))
+        write_atomic(out, map(encode, kept))
 
 
 def load_tasks(path: Path) -> list[Task]:

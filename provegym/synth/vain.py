@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from provegym.world.fields import SENSITIVE
 from provegym.world.sample import arguments, borrowed, namesake, value
-from provegym.world.server import Server, State
+from provegym.world.server import Server
 from provegym.world.session import Session
 from provegym.world.tool import Tool
 
@@ -26,10 +26,14 @@ MISTAKES = 0.12
 DISALLOWED = 0.5
 """How often a call that the state of the world may not allow is preceded by one that it does not,
 where a few draws find one: a recovery by corrected parameters, too (ours)."""
+VAIN_DRAWS = 2
+"""Arguments that are drawn to take values from."""
 TRIED = 12
 """Changes of a call that are tried for one that is refused."""
 REFUSED_DRAWS = 100
-"""Arguments that are drawn for a call that is refused for a certain reason."""
+"""Calls that are tried for one that is refused for a certain reason."""
+CHANGES = 5
+"""Of so many calls one is drawn anew, and the others are changes of it."""
 
 
 class Attempt(Struct, frozen=True):
@@ -37,6 +41,45 @@ class Attempt(Struct, frozen=True):
 
     tool: str
     arguments: dict[str, Any]
+
+
+class Values:
+    """Where values for the parameters of a tool come from in one session."""
+
+    def __init__(self, session: Session, tool: Tool, rnd: Random) -> None:
+        self._server = session.world.tools[tool.name].server
+        self._state = session.state(self._server.name)
+        self._tool, self._rnd = tool, rnd
+        self._parameters = {p.name: p for p in tool.parameters}
+        self._drawn: list[dict[str, Any]] = []
+
+    def draw(self) -> dict[str, Any]:
+        """Arguments as the tool's sampler takes them."""
+        self._drawn.append(arguments(self._tool, self._state, self._rnd))
+        return dict(self._drawn[-1])
+
+    def changed(self) -> dict[str, Any]:
+        """The latest arguments drawn, with another value for one of them."""
+        given = dict(self._drawn[-1])
+        if given:
+            name = self._rnd.choice(list(given))
+            given[name] = self.another(name)
+        return given
+
+    def another(self, name: str) -> Any:
+        """Another value for a parameter: of earlier draws, of another tool's, what some row calls
+        so, or any of its type.
+        """
+        p, rnd, state = self._parameters[name], self._rnd, self._state
+        kind = rnd.randrange(4)
+        if kind == 0:
+            return rnd.choice(self._drawn).get(name)
+        found = None
+        if kind == 1:
+            found = namesake(p, state, rnd)
+        elif kind == 2:
+            found = borrowed(p, self._server, state, rnd)
+        return value(p, state, rnd) if found is None else found
 
 
 def error(session: Session, tool: Tool, given: Mapping[str, Any]) -> dict[str, str]:
@@ -50,13 +93,9 @@ def error(session: Session, tool: Tool, given: Mapping[str, Any]) -> dict[str, s
 
 def refused(session: Session, tool: Tool, code: str, rnd: Random) -> dict[str, Any] | None:
     """Arguments that the session refuses with the code; None where no draw is."""
-    server = session.world.tools[tool.name].server
-    state = session.state(server.name)
-    for _ in range(REFUSED_DRAWS):
-        given = arguments(tool, state, rnd)
-        if rnd.random() < 0.5 and (free := [p for p in tool.parameters if p.name in given]):
-            p = rnd.choice(free)
-            given[p.name] = _another(tool, p.name, server, state, rnd)
+    values = Values(session, tool, rnd)
+    for i in range(REFUSED_DRAWS):
+        given = values.changed() if i % CHANGES else values.draw()
         if error(session, tool, given).get("code") == code:
             return given
     return None
@@ -101,36 +140,22 @@ def disallowed(
     server = before.world.tools[tool.name].server
     if not _reasons(server, tool) or rnd.random() >= DISALLOWED:
         return None
-    state = before.state(server.name)
+    values = Values(before, tool, rnd)
+    for _ in range(VAIN_DRAWS):
+        values.draw()
     secret = {p.name for p in tool.parameters if p.has(SENSITIVE)}
     names = sorted(given.keys() - secret)
     found: dict[str, Attempt] = {}
-    for _ in range(TRIED if names else 0):
-        name = rnd.choice(names)
+    for name in rnd.choices(names, k=TRIED) if names else ():
         shown = sorted(rows.get(name, ()))
-        other = hasty("", rnd.choice(shown)) if shown else _another(tool, name, server, state, rnd)
-        if other is not None and other != given[name]:
+        right = given[name]
+        other = hasty(right, rnd.choice(shown)) if shown else values.another(name)
+        if other is not None and other != right:
             attempt = {**given, name: other}
             code = error(before, tool, attempt).get("code", "")
             found.setdefault(code, Attempt(tool.name, attempt))
     codes = sorted(found.keys() & set(tool.refuses))
     return found[_rarest(server, codes, rnd)] if codes else None
-
-
-def _another(tool: Tool, name: str, server: Server, state: State, rnd: Random) -> Any:
-    """Another value for a parameter: its sampler's, another tool's, what some row calls so, or
-    any of its type.
-    """
-    p = next(p for p in tool.parameters if p.name == name)
-    kind = rnd.randrange(4)
-    if kind == 0:
-        return arguments(tool, state, rnd).get(name)
-    found = None
-    if kind == 1:
-        found = namesake(p, state, rnd)
-    elif kind == 2:
-        found = borrowed(p, server.tools.values(), state, rnd)
-    return value(p, state, rnd) if found is None else found
 
 
 @lru_cache(maxsize=64)

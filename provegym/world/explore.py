@@ -71,7 +71,7 @@ class Walk:
         """`long`: now and then a text is so long that limits of size show."""
         self.session = session
         self._long = long
-        self._tools = server.tools
+        self._server, self._tools = server, server.tools
         self._names = list(server.tools)
         self._state: State = session.state(server.name)
         self._rnd = rnd
@@ -156,7 +156,7 @@ class Walk:
 
     def _borrowed(self, p: Field) -> Any:
         """What another tool's sampler takes for such a parameter."""
-        return borrowed(p, self._tools.values(), self._state, self._rnd)
+        return borrowed(p, self._server, self._state, self._rnd)
 
     def _written(self, p: Field) -> Any:
         """The id of a row that this session wrote to."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 
@@ -114,7 +114,7 @@ def money(amount: int) -> str:
     return f"{sign}{abs(amount) // 100}.{abs(amount) % 100:02d}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Field:
     """A parameter or record field, its type taken apart."""
 
@@ -123,27 +123,27 @@ class Field:
     """The bare Python type: str, int, float, bool, list[...], a Struct or a Literal."""
     marks: tuple[Any, ...] = ()
 
-    @property
+    @cached_property
     def ref(self) -> str | None:
         """The qualified table that the value is an id of, if any."""
         return next((m.table for m in self.marks if isinstance(m, Ref)), None)
 
-    @property
+    @cached_property
     def format(self) -> Format | None:
         """How the string is written, if it is stated."""
         return next((m for m in self.marks if isinstance(m, Format)), None)
 
-    @property
+    @cached_property
     def range(self) -> Range | None:
         """The bounds of the number, if any."""
         return next((m for m in self.marks if isinstance(m, Range)), None)
 
-    @property
+    @cached_property
     def choices(self) -> tuple[Any, ...]:
         """The values of an enum, else empty."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
-    @property
+    @cached_property
     def item(self) -> Field | None:
         """The element of a list, else None."""
         if get_origin(self.type) not in (list, tuple):

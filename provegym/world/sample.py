@@ -7,7 +7,7 @@ choices, numbers within their bounds, times near the session's clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import lru_cache
 from random import Random
@@ -17,7 +17,7 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 
 from provegym.world.fields import MONEY, SENSITIVE, Field, fields_of, money
-from provegym.world.server import State
+from provegym.world.server import Server, State
 from provegym.world.tool import Tool
 
 OPTIONAL_RATE = 0.3
@@ -84,19 +84,24 @@ def namesake(p: Field, state: State, rnd: Random) -> Any:
     return getattr(rows[row_id], name) or None if row_id else None
 
 
-def borrowed(p: Field, tools: Iterable[Tool], state: State, rnd: Random) -> Any:
+def borrowed(p: Field, server: Server, state: State, rnd: Random) -> Any:
     """What the sampler of some tool takes for a parameter of that kind; None where none does."""
-    mine = set(kinds(p))
-    takers = [
-        (tool, q.name)
-        for tool in tools
-        for q in tool.parameters
-        if q.item is None and not mine.isdisjoint(kinds(q))
-    ]
+    takers = _takers(p, server)
     if not takers:
         return None
     tool, name = rnd.choice(takers)
     return arguments(tool, state, rnd).get(name)
+
+
+@lru_cache(maxsize=4096)
+def _takers(p: Field, server: Server) -> tuple[tuple[Tool, str], ...]:
+    mine = set(kinds(p))
+    return tuple(
+        (tool, q.name)
+        for tool in server.tools.values()
+        for q in tool.parameters
+        if q.item is None and not mine.isdisjoint(kinds(q))
+    )
 
 
 def kinds(f: Field) -> Iterator[str]:

@@ -146,19 +146,22 @@ class Table(Generic[R]):
         return found
 
     def _indexed(self, field: str, value: Any) -> list[R]:
-        base = self.template.index(field).get(value, ())
-        own = self.own
+        base, own = self.template.index(field).get(value, ()), self.own
         if not own:
             return list(base)
-        now = [own.get(row.id, row) for row in base]
-        found = [row for row in now if row is not None and getattr(row, field) == value]
-        new = [row for row in own.values() if row is not None and getattr(row, field) == value]
-        return found + [row for row in new if self._joined(row, field, value)] if new else found
+        stale, joined = False, []
+        for key, row in own.items():
+            before = self._base.get(key)
+            matched = before is not None and getattr(before, field) == value
+            stale |= matched
+            if not matched and row is not None and getattr(row, field) == value:
+                joined.append(row)
+        return self._current(base, field, value) + joined if stale else [*base, *joined]
 
-    def _joined(self, row: R, field: str, value: Any) -> bool:
-        """Whether the seeded version of a matching row did not match."""
-        before = self._base.get(row.id)
-        return before is None or getattr(before, field) != value
+    def _current(self, base: Iterable[R], field: str, value: Any) -> list[R]:
+        """Those of the seed's rows that still match, as they are now."""
+        now = [self.own.get(row.id, row) for row in base]
+        return [row for row in now if row is not None and getattr(row, field) == value]
 
     def any_id(self, rnd: Random) -> str | None:
         """The id of some row, None where there is none; rows written to are drawn more often."""

@@ -185,6 +185,49 @@ def test_faults_of_ours_are_masked_and_counted(stage: Stage) -> None:
     assert [t.stop_reason for t in stage.traces()][:3] == ["done"] + ["infrastructure"] * 2
 
 
+def test_masked_episodes_are_played_again_if_asked_for(stage: Stage) -> None:
+    sick = {"t1", "t4"}
+
+    def open_session(task: Task) -> Any:
+        if task.id in sick:
+            raise ServerFault("no server")
+        return stage.kiosk.open(task)
+
+    stage.roll("whole.jsonl", seed=3)
+    stage.roll(open_session=open_session, seed=3)
+    broken = stage.bytes()
+    sick.clear()
+    assert stage.roll(open_session=open_session, seed=3).masked == 2  # only where it is asked for
+    assert stage.bytes() == broken
+    summary = stage.roll(open_session=open_session, seed=3, retry_masked=True)
+    assert (summary.traces, summary.masked) == (7, 0)
+    lost = ["t1/random/0", "t4/random/0"]
+    assert [t.id for t in stage.traces()][-2:] == lost
+    assert sorted(stage.bytes().splitlines()) == sorted(stage.bytes("whole.jsonl").splitlines())
+    manifest = read_manifest(stage.folder / "out.jsonl")
+    assert manifest
+    assert (manifest.complete, manifest.rows) == (True, 7)
+
+
+def test_a_file_in_which_all_is_masked_is_played_anew(stage: Stage) -> None:
+    def refuse(task: Task) -> Any:
+        raise ServerFault("no server")
+
+    assert stage.roll(open_session=refuse).masked == 7
+    assert stage.roll(open_session=refuse, retry_masked=True).masked == 7
+    assert stage.roll(retry_masked=True).masked == 0
+    assert stage.roll("new.jsonl", retry_masked=True).masked == 0
+    assert stage.bytes() == stage.bytes("new.jsonl")
+
+
+def test_a_file_of_other_settings_loses_nothing_to_a_retry(stage: Stage) -> None:
+    stage.roll(seed=1)
+    before = stage.bytes()
+    with pytest.raises(ManifestMismatch, match="seed"):
+        stage.roll(seed=2, retry_masked=True)
+    assert stage.bytes() == before
+
+
 def test_lenient_forms_are_counted_apart(stage: Stage) -> None:
     def make(task: Task, seed: int) -> Policy:
         call = (ToolCall("", "list_orders", "{}"),)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from provegym.servers.calendar.checks import conflict, room_clash
 from provegym.servers.calendar.recurrence import WEEKDAYS, Series, local, zone
 from provegym.servers.calendar.seed import FORMS, LENGTHS, PERSONAL, PLACES, REMIND, SUBJECTS
-from provegym.servers.calendar.state import MAX_REMINDERS, Agenda, Event, Room
+from provegym.servers.calendar.state import MAX_REMINDERS, Agenda, Attendee, Event, Room
 
 Arguments = dict[str, Any]
 T = TypeVar("T")
@@ -232,8 +232,9 @@ def respond_to_invitation(state: Agenda, rnd: Random) -> Arguments:
 
 def add_event_reminder(state: Agenda, rnd: Random) -> Arguments:
     """A reminder that is not there yet."""
-    events = [e for e in _coming(state) if _attends(state, e)]
-    event = _any(rnd, events or _coming(state))
+    coming, mine = _coming(state), {a.event_id for a in _invitations(state)}
+    free = [e for e in coming if e.id in mine and _reminders(state, e) < MAX_REMINDERS]
+    event = _any(rnd, free or coming)
     used = {r.minutes_before for r in state.reminders.where(event_id=event.id)}
     last = state.series(event).starts[-1]
     good = [m for m in REMIND if m not in used and last - 60 * m > state.seconds] or [5]
@@ -241,10 +242,12 @@ def add_event_reminder(state: Agenda, rnd: Random) -> Arguments:
     return {"event_id": event.id, "minutes_before": rnd.choice(good), **more}
 
 
-def _attends(state: Agenda, event: Event) -> bool:
-    guests = state.attendees.where(event_id=event.id)
-    reminders = state.reminders.where(event_id=event.id)
-    return len(reminders) < MAX_REMINDERS and state.cast.user.email in {a.email for a in guests}
+def _reminders(state: Agenda, event: Event) -> int:
+    return len(state.reminders.where(event_id=event.id))
+
+
+def _invitations(state: Agenda) -> list[Attendee]:
+    return state.attendees.where(email=state.cast.user.email)
 
 
 # -- parts ---------------------------------------------------------------------------------

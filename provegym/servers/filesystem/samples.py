@@ -39,7 +39,7 @@ def _some(disk: Disk, rnd: Random, test: Test) -> tuple[str, Inode]:
     for _ in range(_DRAWS):
         node = disk.inodes[disk.inodes.any_id(rnd) or ROOT]
         path = path_of(disk, node)
-        if _is_below(path, below) and _sees(disk, node) and test(path, node):
+        if _is_below(path, below) and test(path, node) and _sees(disk, node):
             return path, node
     everything = list(walk(disk, disk.root, "/"))
     passing = [pair for pair in everything if test(*pair)]
