@@ -79,7 +79,7 @@ class Crossings(Paths):
             (source.name, target.name)
             for source in first.tools.values()
             for target in second.tools.values()
-            if source.effect == "read" and _carries(source, target)
+            if source.effect == "read" and _carries(source, target, first)
         ]
 
     @property
@@ -100,6 +100,13 @@ class Crossings(Paths):
         return self._grown(list(step), most, rnd)
 
 
-def _carries(source: Tool, target: Tool) -> bool:
+def _carries(source: Tool, target: Tool, home: Server) -> bool:
+    """Whether the target takes such a value as the source shows so that it can be pointed at: in
+    a record that has a name, or alone.
+    """
     kinds = {kind for kind, _ in taken(target)}
-    return any(kind in kinds for kind, _, _ in shown(source))
+    rows = {f"{home.name}.{name}": table.row for name, table in home.state.tables().items()}
+    return any(
+        kind in kinds and ("*" not in steps or (entity in rows and rows[entity].label))
+        for kind, steps, entity in shown(source)
+    )

@@ -107,11 +107,11 @@ class Drafter:
             for name in self._suited(chain[: self.settings.max_chain]):
                 if len(steps) >= MAX_CALLS or not self._extend(name):
                     break
-            if len(steps) >= needed:
+            if len(steps) >= needed and self._crossed(steps):
                 break
         if len(steps) < needed:
             raise Rejected("unsolved")
-        if self.shape.crossing and len({self._home(s.tool).name for s in steps}) < 2:
+        if not self._crossed(steps):
             raise Rejected("not_crossed")
         if len(steps) > MAX_CALLS:
             raise Rejected("too_long")
@@ -119,6 +119,10 @@ class Drafter:
             raise Rejected("too_many_tools")
         cuts = sorted(self.rnd.sample(range(1, len(steps)), count - 1))
         return [steps[a:b] for a, b in zip([0, *cuts], [*cuts, len(steps)], strict=True)]
+
+    def _crossed(self, steps: Sequence[Step]) -> bool:
+        """Whether the steps lead to another server, where that is wanted."""
+        return not self.shape.crossing or len({self._home(s.tool).name for s in steps}) > 1
 
     def _suited(self, chain: Sequence[str]) -> Sequence[str]:
         """The chain from the first tool on that the first turn can be about."""

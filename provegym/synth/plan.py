@@ -41,6 +41,8 @@ DEPTH = 2
 """Look-ups that may stand one behind the other before a call, each for an id of the next."""
 ADJACENT = 0.85
 """How often an id comes from the latest result that has one."""
+CROSSING_TRIES, CARRIES = 2, 4
+"""Plans of a call that leads to another server, and values of the other one tried in each."""
 SHOWN = 0.6
 """How often a value that people say is taken from the latest results, so that calls connect."""
 
@@ -65,7 +67,7 @@ class Step(Struct, frozen=True):
 
 
 class Choice(Struct):
-    """Arguments of a call in the making."""
+    """Arguments of a call in the making, with what they refer to and how they are said."""
 
     arguments: dict[str, Any]
     refs: dict[str, Ref]
@@ -105,15 +107,24 @@ class Planner:
         """Make one more call of the tool, discovery calls first where needed."""
         tool = self.session.world.tools[name].tool
         crosses = bool(self.steps) and self._server(name) != self._server(self.steps[-1].tool)
-        for _ in range(TRIES):
+        if crosses and not self._carriable(tool):
+            return False
+        for _ in range(CROSSING_TRIES if crosses else TRIES):
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, DEPTH)
-            if choice and crosses and not self._carry(tool, choice):
-                choice = None
-            if choice and self._perform(tool, choice):
+            if choice and any(self._perform(tool, c) for c in self._ways(tool, choice, crosses)):
                 return True
             self._forget(*start)
         return False
+
+    def _ways(self, tool: Tool, choice: Choice, crosses: bool) -> list[Choice]:
+        """The choice itself or, where the call leads across, some with a value carried over."""
+        if not crosses:
+            return [choice]
+        found = self._carriable(tool)
+        return [
+            _carrying(tool, choice, *c) for c in self.rnd.sample(found, min(CARRIES, len(found)))
+        ]
 
     def _server(self, name: str) -> str:
         return self.session.world.tools[name].place
@@ -256,24 +267,16 @@ class Planner:
 
     # -- values of another server ----------------------------------------------------------
 
-    def _carry(self, tool: Tool, choice: Choice) -> bool:
-        """Let one argument be a value that another server has shown; False where none can."""
+    def _carriable(self, tool: Tool) -> list[tuple[str, Leaf, str]]:
+        """(parameter, value of another server that it may take, words for it)."""
         at = {step.id: self._server(step.tool) for step in self.steps}
         abroad = [leaf for leaf in self.leaves if at[leaf.call] != self._server(tool.name)]
-        options = [
+        return [
             (name, leaf, words)
             for kind, name in taken(tool)
             for leaf in abroad
             if leaf.kind == kind and (words := self._pointed(leaf))
         ]
-        if not options:
-            return False
-        name, leaf, words = self.rnd.choice(options)
-        many = any(p.name == name and p.item is not None for p in tool.parameters)
-        choice.arguments[name] = [leaf.value] if many else leaf.value
-        choice.refs[f"/{name}/0" if many else f"/{name}"] = Ref(leaf.call, leaf.path)
-        choice.said[name] = words
-        return True
 
     def _pointed(self, leaf: Leaf) -> str:
         """Words that single the value out among all shown so far; empty where there are none."""
@@ -375,6 +378,17 @@ class Planner:
         found = lookup.readers(self.session.world.servers[entity.split(".")[0]], entity)
         mixed = self.rnd.sample(found, len(found))
         return sorted(mixed, key=lookup.demands if self.plain else lookup.ids_needed)
+
+
+def _carrying(tool: Tool, choice: Choice, name: str, leaf: Leaf, words: str) -> Choice:
+    """The choice with a value of another server for one argument."""
+    many = any(p.name == name and p.item is not None for p in tool.parameters)
+    place = f"/{name}/0" if many else f"/{name}"
+    return Choice(
+        {**choice.arguments, name: [leaf.value] if many else leaf.value},
+        {**choice.refs, place: Ref(leaf.call, leaf.path)},
+        {**choice.said, name: words},
+    )
 
 
 def tools_of(steps: Iterable[Step]) -> list[str]:
