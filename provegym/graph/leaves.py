@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from provegym.graph.entities import label_of, owned, walk
-from provegym.world.fields import Field, fields_of, take_apart
+from provegym.world.fields import VOLATILE, Field, fields_of, take_apart
 from provegym.world.table import Template
 from provegym.world.tool import Tool
 
@@ -36,7 +36,9 @@ class Leaf(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def shown(tool: Tool) -> tuple[tuple[str, tuple[str, ...], str], ...]:
-    """(kind, steps, entity of the record around it or "") of every such value in the result."""
+    """(kind, steps, entity of the record around it or "") of every such value in the result; what
+    the engine stamps is left out, for it is past when it is read.
+    """
     return tuple(_shown(take_apart("", tool.returns), (), ""))
 
 
@@ -47,7 +49,7 @@ def _shown(f: Field, steps: tuple[str, ...], entity: str) -> Iterator[tuple[str,
         inside = owned(f.type)
         for inner in fields_of(f.type):
             yield from _shown(inner, (*steps, inner.name), inside)
-    elif f.format and f.format.name in CARRIED and not f.ref and steps:
+    elif f.format and f.format.name in CARRIED and not f.ref and steps and not f.has(VOLATILE):
         yield f.format.name, steps, entity
 
 

@@ -7,11 +7,14 @@ the chain grows by one tool at a time, at its front (a tool that leads to the fi
 drawn three times as often, for there are few. A chain that cannot grow stays shorter.
 
 A crossing chain is grown around a step from one server to another: a bridge of the graph half of
-the time, where the two have one, else a look-up and a call that takes what it shows.
+the time, where the two have one, else a look-up and a call that takes what it shows. Either must
+carry a plain value that can be pointed at.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import lru_cache
 from random import Random
 
 from provegym.graph.edges import Graph
@@ -74,6 +77,7 @@ class Crossings(Paths):
             (e.source, e.target)
             for e in graph.edges
             if e.kind == "bridge" and e.source in ends[0] and e.target in ends[1]
+            if _carries(first.tools[e.source], second.tools[e.target], first)
         ]
         self._steps = [
             (source.name, target.name)
@@ -101,12 +105,16 @@ class Crossings(Paths):
 
 
 def _carries(source: Tool, target: Tool, home: Server) -> bool:
-    """Whether the target takes such a value as the source shows so that it can be pointed at: in
-    a record that has a name, or alone.
-    """
-    kinds = {kind for kind, _ in taken(target)}
+    """Whether the target takes such a value as the source shows so that it can be pointed at."""
+    kinds = _pointable(source, home)
+    return any(kind in kinds for kind, _ in taken(target))
+
+
+@lru_cache(maxsize=1024)
+def _pointable(source: Tool, home: Server) -> frozenset[str]:
+    """Kinds of values that the result shows in a record that has a name, or alone."""
     rows = {f"{home.name}.{name}": table.row for name, table in home.state.tables().items()}
-    return any(
-        kind in kinds and ("*" not in steps or (entity in rows and rows[entity].label))
-        for kind, steps, entity in shown(source)
-    )
+    named = {kind for kind, _, entity in shown(source) if entity in rows and rows[entity].label}
+    single = Counter(kind for kind, _, _ in shown(source))
+    alone = {kind for kind, steps, _ in shown(source) if "*" not in steps and single[kind] == 1}
+    return frozenset(named | alone)

@@ -71,7 +71,7 @@ class Maker:
     def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
         self.plan, self.settings = plan, settings
         self._graph = graph
-        self._across: dict[str, dict[str, Crossings]] = {}
+        self._across: dict[str, list[tuple[str, Crossings]]] = {}
         self._paths = {name: Paths(_only(graph, (name,))) for name in plan.servers}
 
     def id(self, i: int) -> str:
@@ -115,25 +115,28 @@ class Maker:
     ) -> tuple[tuple[str, ...], Callable[[int, int], tuple[str, ...]]]:
         """The servers that a task is about, and the law of its chains of tools."""
         most = self.settings.max_chain
-        partners = self._partners(server) if shape.crossing and most > 1 else {}
-        if not partners:
+        across = self._crossings(server) if shape.crossing and most > 1 else []
+        if not across:
             return (server,), self._paths[server].chain
-        joined = [name for name, crossings in partners.items() if crossings.bridged]
+        joined = [pair for pair in across if pair[1].bridged]
         told = joined and rnd.random() < BRIDGED
-        partner = rnd.choice(joined if told else list(partners))
-        return (server, partner), partial(partners[partner].crossing, most=most)
+        partner, crossings = rnd.choice(joined if told else across)
+        return (server, partner), partial(crossings.crossing, most=most)
 
-    def _partners(self, server: str) -> dict[str, Crossings]:
-        """The servers that a value of this one can be carried to, with the chains across."""
+    def _crossings(self, server: str) -> list[tuple[str, Crossings]]:
+        """The servers that a value can be carried to from this one, or from which to this one,
+        with the chains across.
+        """
         if server not in self._across:
-            first = library.load(server)
-            pairs = {
-                name: Crossings(_only(self._graph, (server, name)), first, library.load(name))
-                for name in self.plan.servers
-                if name != server
-            }
-            self._across[server] = {name: c for name, c in pairs.items() if c.count}
+            others = [name for name in self.plan.servers if name != server]
+            ways = [(o, way) for o in others for way in ((server, o), (o, server))]
+            pairs = [(other, self._way(*way)) for other, way in ways]
+            self._across[server] = [pair for pair in pairs if pair[1].count]
         return self._across[server]
+
+    def _way(self, first: str, second: str) -> Crossings:
+        ends = library.load(first), library.load(second)
+        return Crossings(_only(self._graph, (first, second)), *ends)
 
     def _certified(self, task_id: str, draft: Draft, world: World) -> Candidate:
         spoken = Machine(OfflineTeacher(draft), world.open()).run()
