@@ -244,7 +244,9 @@ def _value(text: str) -> object:
 
 
 def _explain(error: ValidationError) -> str:
-    first, *others = error.errors(include_url=False)
+    found = error.errors(include_url=False)
+    # A key that is no setting comes first: it is often the cause of what is missing.
+    first, *others = sorted(found, key=lambda e: e["type"] != "extra_forbidden")
     path = ".".join(map(str, first["loc"]))
     more = f" (and {len(others)} more)" if others else ""
     if first["type"] == "extra_forbidden":

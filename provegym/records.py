@@ -66,7 +66,10 @@ class Manifest(Struct, frozen=True):
 def beside(path: Path, name: str, suffix: str = ".jsonl") -> Path:
     """The file `name` that belongs to a stage's main file: its stem is part of the name, but for
     `tasks`, so that two task files in one folder keep theirs apart.
+
+    Raises `InputError` for a path that names no file.
     """
+    _refuse_special(path)
     return path.with_name(f"{'' if path.stem == 'tasks' else path.stem + '.'}{name}{suffix}")
 
 
@@ -136,6 +139,7 @@ def check_output(out: Path, kind: str, inputs: Iterable[Path]) -> None:
     Raises `InputError` where it is one of `inputs` (or another name of it), and `ManifestMismatch`
     where something else was written there before.
     """
+    _refuse_special(out)
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):
             raise InputError(f"{out} is what this command reads; choose another path to write to")
@@ -450,8 +454,10 @@ def _end_of_last_line(file: int, size: int) -> int:
 
 
 def _refuse_special(path: Path) -> None:
-    """Devices and pipes cannot be replaced, locked or read back."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    """Devices and pipes cannot be replaced, locked or read back; a folder is no file at all."""
+    if not path.name or path.is_dir():
+        raise InputError(f"{str(path)!r} names no file; choose another path")
+    if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a plain file; choose another path")
 
 

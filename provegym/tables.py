@@ -104,7 +104,8 @@ def show_tasks(summary: SynthSummary, title: str) -> None:
 def show_traces(summary: TraceSummary, title: str) -> None:
     """What the calls of a rollout came to."""
     table(("outcome", "calls"), _most_first(summary.outcomes), title)
-    table(("stop reason", "episodes"), _most_first(summary.stop_reasons))
+    late = "" if summary.outcomes else title
+    table(("stop reason", "episodes"), _most_first(summary.stop_reasons), late)
     table(("fault of ours", "episodes"), _most_first(summary.faults))
     line(f"{summary.traces} traces, {summary.masked} masked, {summary.calls} calls")
 

@@ -128,6 +128,7 @@ def test_only_the_first_of_several_mistakes_is_told_in_full(tmp_path: Path) -> N
 def test_a_required_key_that_is_missing_is_named(tmp_path: Path) -> None:
     assert refusal(tmp_path, "") == "x.toml: run is missing"
     assert refusal(tmp_path, '[run]\nname="a"') == "x.toml: run.servers is missing"
+    assert refusal(tmp_path, "[rnu]").startswith("x.toml: rnu is not a setting; did you mean run?")
 
 
 @pytest.mark.parametrize("override", ["grpo.steps", "=3", "grpo.=3", ".steps=3", "run.name.x=3"])

@@ -60,6 +60,31 @@ def test_scores_replace_scores_and_nothing_else(files: tuple[Path, Path], tmp_pa
         records.check_output(tmp_path / "notes.txt", "scores", ())
 
 
+@pytest.mark.parametrize("name", ["", ".", "folder"])
+def test_a_path_that_names_no_file_is_refused_in_one_line(
+    files: tuple[Path, Path],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.iterdir())
+    tasks, traces = map(str, files)
+    played = ["--tasks", tasks, "--traces", traces]
+    for told in (
+        ["synth", "--limit", "1", "--servers", "banking"],
+        ["rollout", tasks, "--policy", "noop"],
+        ["score", *played],
+        ["rescore", *played],
+    ):
+        assert cli.call([*told, "--out", name]) == 2, told
+        written = capsys.readouterr().err
+        assert written == f"error: {name or '.'!r} names no file; choose another path\n", told
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_pipes_and_devices_are_left_alone(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -159,7 +159,7 @@ def lost(fault: Exception) -> dict[str, Any]:
 
 def fault_message(fault: Exception, trace_id: str) -> dict[str, Any]:
     """The last message of a masked episode; it says which fault of ours ended it."""
-    text = storable(f"{type(fault).__name__}: {fault}")
+    text = " ".join(storable(f"{type(fault).__name__}: {fault}").split())
     log.warning("%s is masked: %s", trace_id, text)
     return {"role": "assistant", "content": "", "fault": text}
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from provegym.errors import BudgetExceeded, ModelFault, ServerFault, SessionExpired
-from provegym.rollout.loop import Limits, Result, run_episode, system_prompt
+from provegym.rollout.loop import Limits, Result, fault_message, run_episode, system_prompt
 from provegym.rollout.policies import oracle
 from provegym.rollout.reply import Policy, Reply, ToolCall
 from provegym.rollout.summary import is_masked
@@ -236,3 +236,11 @@ def test_a_spent_budget_passes_through_with_the_session_closed(kiosk: SimpleName
     with pytest.raises(BudgetExceeded):
         play(kiosk, task, policy, session=session)
     assert (session.closed, policy.closed) == (True, 1)
+
+
+def test_what_a_fault_says_stays_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    told = fault_message(ModelFault("boo\n  line two"), "t/p/0")
+    assert told["fault"] == "ModelFault: boo line two"
+    assert [record.getMessage() for record in caplog.records] == [
+        "t/p/0 is masked: ModelFault: boo line two"
+    ]
