@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from provegym.options import (
     Traces,
     example,
 )
+
+if TYPE_CHECKING:
+    from provegym.rollout.summary import TraceSummary
 
 app = typer.Typer(
     name="provegym",
@@ -305,6 +308,10 @@ def rollout(
         terminal.as_json(summary)
     else:
         tables.show_traces(summary, f"{policy}: {out}")
+    _see_that_some_were_played(summary)
+
+
+def _see_that_some_were_played(summary: TraceSummary) -> None:
     if summary.traces == summary.masked:
         raise InfrastructureError(
             f"all {summary.masked} episodes were lost to faults that are not the policy's "
