@@ -13,14 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from provegym.graph.entities import (
-    Handle,
-    consumed,
-    handles,
-    noun,
-    produced,
-    unique_label,
-)
+from provegym.graph.entities import Handle, consumed, handles, noun, produced, unique_label
 from provegym.graph.leaves import CARRIED, Leaf, leaves, taken
 from provegym.synth import lookup, say, vain
 from provegym.synth.vain import Attempt
@@ -138,13 +131,19 @@ class Planner:
         tool = self.session.world.tools[name].tool
         drawn = vain.refused(self.session, tool, code, self.rnd)
         self.strict = True
-        for _ in range(TRIES if drawn else 0):
+        found = self._refused(tool, code, drawn) if drawn else None
+        self.strict = False
+        return found
+
+    def _refused(self, tool: Tool, code: str, drawn: dict[str, Any]) -> Refusal | None:
+        """The drawn call, if look-ups lead to all that it takes."""
+        for _ in range(TRIES):
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, DEPTH, drawn)
             if choice and self._looked(tool, start[0]) and say.says_all(tool, choice.said):
                 error = vain.error(self.session, tool, choice.arguments)
                 if error.get("code") == code:
-                    return Refusal(name, choice, code, error["message"], start[0])
+                    return Refusal(tool.name, choice, code, error["message"], start[0])
             self._forget(*start)
         return None
 
@@ -314,9 +313,11 @@ class Planner:
         """Put a read in front that shows the entity."""
         state = self.session.state(entity.split(".")[0])
         row = state.table_of(entity).get(wanted) if isinstance(wanted, str) else None
-        self.sought += [row] if row else []
+        if row is None:
+            return self._seek(entity, None, depth)
+        self.sought.append(row)
         found = self._seek(entity, row, depth)
-        del self.sought[len(self.sought) - bool(row) :]
+        self.sought.pop()
         return found
 
     def _seek(self, entity: str, wanted: Row | None, depth: int) -> Handle | None:
@@ -356,9 +357,8 @@ class Planner:
         server = self._server_of(tool)
         name = vain.hasty(found.value, found.label)
         by_name = [Attempt(t.name, {p: name}) for t, p in lookup.lookers(server, found.entity)]
-        lists = [
-            Attempt(t.name, {}) for t in lookup.readers(server, found.entity) if not t.required
-        ]
+        readers = lookup.readers(server, found.entity)
+        lists = [Attempt(t.name, {}) for t in readers if not t.required]
         tried = [a for a in by_name + lists if a.tool != tool.name and self._misses(a, found)]
         if tried:
             step = self.steps[-1]

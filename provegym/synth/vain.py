@@ -34,6 +34,8 @@ REFUSED_DRAWS = 100
 """Calls that are tried for one that is refused for a certain reason."""
 CHANGES = 5
 """Of so many calls one is drawn anew, and the others are changes of it."""
+MISSING = "not_found"
+"""The code that says no more than that a row is not there."""
 
 
 class Attempt(Struct, frozen=True):
@@ -138,7 +140,7 @@ def disallowed(
     may be given by its name.
     """
     server = before.world.tools[tool.name].server
-    if not _reasons(server, tool) or rnd.random() >= DISALLOWED:
+    if not set(tool.refuses) - {MISSING} or rnd.random() >= DISALLOWED:
         return None
     values = Values(before, tool, rnd)
     for _ in range(VAIN_DRAWS):
@@ -164,18 +166,12 @@ def _declared(server: Server) -> Counter[str]:
     return Counter(code for tool in server.tools.values() for code in tool.refuses)
 
 
-@lru_cache(maxsize=4096)
-def _reasons(server: Server, tool: Tool) -> frozenset[str]:
-    """Codes of the tool that say more than that a row is not there."""
-    return frozenset(tool.refuses) - {"not_found"}
-
-
 def reasons(server: Server, rnd: Random) -> list[str]:
     """All codes that the server's tools declare for what is there, in random order; those that
     few tools declare tend to come first.
     """
     declared = _declared(server)
-    codes = sorted(declared.keys() - {"not_found"})
+    codes = sorted(declared.keys() - {MISSING})
     return sorted(codes, key=lambda code: -(rnd.random() ** declared[code]))
 
 
