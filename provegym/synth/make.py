@@ -1,6 +1,6 @@
 """One candidate: drafted, played, filtered, certified on a fresh world.
 
-Candidate number i depends on the seed and i alone.
+Candidate number i depends on the seed, on i and on what it aims at.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from provegym.synth.filters import MAX_ERROR_RATE, error_rate, secrets_are_trace
 from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Drafter, Rejected
 from provegym.synth.replay import Moment, dependencies, replay, start_of
+from provegym.synth.unmet import NO_AIMS, Codes
 from provegym.types import Call, GroundCall, Task, Trace, Turn
 from provegym.world.world import World
 
@@ -78,23 +79,23 @@ class Maker:
         """The id of candidate `i`; its task has the same."""
         return f"task-{self.plan.seed}-{self.plan.first_world}-{i:06d}"
 
-    def make(self, i: int) -> Outcome:
+    def make(self, i: int, aims: Codes = NO_AIMS) -> Outcome:
         """A candidate that passed everything but the second process, or why it did not.
 
         What cannot be made is drawn again as the same kind of task, so that no kind becomes rarer
-        for being harder.
+        for being harder. `aims` are refusals that a last wish should meet, where there is room.
         """
         rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
         shape = None
         for number in range(DRAWS):
             shape = draw(self.settings, rnd, shape)
             try:
-                return self._make(i, shape, rnd, number)
+                return self._make(i, shape, rnd, number, aims)
             except Rejected as error:
                 reason = str(error)
         return Rejection(self.id(i), reason)
 
-    def _make(self, i: int, shape: Shape, rnd: Random, redraw: int) -> Candidate:
+    def _make(self, i: int, shape: Shape, rnd: Random, redraw: int, aims: Codes) -> Candidate:
         server = self.plan.servers[i % len(self.plan.servers)]
         base = i // len(self.plan.servers)
         seed = self.plan.world_seed(self.plan.first_world + base % self.settings.world_seeds)
@@ -105,8 +106,8 @@ class Maker:
         def chain(k: int) -> tuple[str, ...]:
             return chain_of(derive(self.plan.seed, "chains", redraw, k), base)
 
-        drafter = Drafter(library.world(seed, home), others, self.settings, shape, rnd, chain)
-        draft = drafter.draft()
+        world, aim = library.world(seed, home), aims.get(server, ())
+        draft = Drafter(world, others, self.settings, shape, rnd, chain, aim).draft()
         names = (server, *_servers_of(draft, server, self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
 

@@ -28,8 +28,8 @@ MAX_CALLS = 6
 """Most calls of a task, discovery calls included (ours; keeps episodes within a laptop's reach)."""
 GIVE_UP = 0.5
 """How often a task with a turn to spare ends in a wish that is refused (ours)."""
-REASONS = 4
-"""Reasons that are tried for such a wish."""
+REASONS, AIMED = 4, 12
+"""Reasons that are tried for such a wish, and tries for those that are aimed at."""
 ATTEMPTS = 6
 """Plans that are tried for what was drawn, so that no kind is rarer for being harder to plan."""
 CHAINS = 4
@@ -43,7 +43,9 @@ class Rejected(Exception):
 
 
 class Drafter:
-    """Plans one candidate over one world. `chain(k)` is the candidate's k-th chain of tools."""
+    """Plans one candidate over one world. `chain(k)` is the candidate's k-th chain of tools, `aims`
+    the codes that its last wish should be refused with.
+    """
 
     def __init__(
         self,
@@ -53,9 +55,10 @@ class Drafter:
         shape: Shape,
         rnd: Random,
         chain: Callable[[int], tuple[str, ...]],
+        aims: Sequence[str] = (),
     ) -> None:
         self.world, self.others = world, others
-        self.settings, self.rnd, self.chain = settings, rnd, chain
+        self.settings, self.rnd, self.chain, self.aims = settings, rnd, chain, aims
         self.server = next(iter(world.servers.values()))
         self.style = rnd.choice(list(say.OPENERS))
         self.shape = shape
@@ -242,7 +245,7 @@ class Drafter:
 
     def _given_up(self, turns: int) -> list[DraftTurn]:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
-        if turns >= self.settings.max_turns or self.rnd.random() >= GIVE_UP:
+        if turns >= self.settings.max_turns or (not self.aims and self.rnd.random() >= GIVE_UP):
             return []
         refusal = self._refusal()
         if refusal is None:
@@ -258,13 +261,18 @@ class Drafter:
         return [DraftTurn(user, self._played(steps, spoken), reply, refused=(attempt,))]
 
     def _refusal(self) -> Refusal | None:
-        """A call that is refused for one of the reasons that the server has."""
-        for code in vain.reasons(self.server, self.rnd)[:REASONS]:
+        """A call that is refused, for one of the reasons aimed at or else of all."""
+        for code in self._reasons():
             tool = self.rnd.choice(vain.tools_that_refuse(self.server, code))
             refusal = self.planner.give_up(tool.name, code) if tool.name != self.hidden else None
             if refusal:
                 return refusal
         return None
+
+    def _reasons(self) -> list[str]:
+        if self.aims:
+            return self.rnd.choices(self.aims, k=AIMED)
+        return vain.reasons(self.server, self.rnd)[:REASONS]
 
     def _irrelevant(self, *, again: bool) -> DraftTurn:
         """A wish for a server that the task shows no tool of."""

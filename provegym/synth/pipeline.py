@@ -1,7 +1,8 @@
 """Candidates in, certified tasks out: every one counted, the file resumable at any moment.
 
-Candidate number i depends on the seed and i alone, and on which tasks before it were kept, so a
-run that was killed and started again writes the same files as one that was not.
+Tasks are made in parts. Candidate number i depends on the seed, on i and on the tasks of the parts
+before its own, so a run that was killed and started again writes the same files as one that was
+not.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from provegym.records import Manifest, Store, beside, config_hash, read
 from provegym.synth.filters import Duplicates
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.twin import Twin, digest, tasks_of
+from provegym.synth.unmet import NO_AIMS, Codes, unmet
 from provegym.types import Task, Trace
 from provegym.worlds import digest_of
 
 CHUNK = 64
 """Candidates that each of the two processes makes between two writes."""
+PARTS = (0.7, 0.8, 0.9, 1.0)
+"""Where the parts end, as shares of all tasks: the later ones aim at refusals not met before."""
 MOST_CANDIDATES = 40
 """Candidates per wanted task before synthesis stops as hopeless."""
 
@@ -67,22 +71,42 @@ def synthesize(
             )
         ]
         if not files[0].complete:
-            done = {*files[0].keys, *files[2].keys}
-            _fill(files, _verified(plan, settings, graph, done), settings.limit, progress)
+            twin = stack.enter_context(Twin(plan, settings, graph))
+            _make(files, Maker(plan, settings, graph), twin, progress)
     return summarize(out)
+
+
+def _make(files: list[Any], maker: Maker, twin: Twin, progress: Callable[[int, int], None]) -> None:
+    """All parts that are missing, and the end of the files."""
+    tasks, conversations, rejections = files
+    limit, start = maker.settings.limit, 0
+    spare = maker.settings.max_turns > maker.settings.min_turns
+    for end in [round(limit * share) for share in PARTS] if spare else [limit]:
+        if len(tasks.keys) < end:
+            talks = islice(read(conversations.path, Trace), start)
+            aims = unmet(talks, maker.plan.servers) if start else NO_AIMS
+            _fill(files, maker, twin, aims, end, lambda done: progress(done, limit))
+        start = end
+    for file in (rejections, conversations, tasks):
+        file.finish()
 
 
 def _fill(
     files: list[Any],
-    outcomes: Iterator[Outcome],
-    limit: int,
-    progress: Callable[[int, int], None],
+    maker: Maker,
+    twin: Twin,
+    aims: Codes,
+    end: int,
+    progress: Callable[[int], None],
 ) -> None:
+    """Candidates until there are `end` tasks. Raises InputError where too few become tasks."""
     tasks, conversations, rejections = files
+    most = maker.settings.limit * MOST_CANDIDATES
+    done = {*tasks.keys, *rejections.keys}
+    numbers = (i for i in range(most) if maker.id(i) not in done)
+    size = min(CHUNK, (end - len(tasks.keys)) // 2 + 4)
     duplicates = Duplicates(read(tasks.path, Task))
-    for outcome in outcomes:
-        if len(tasks.keys) >= limit:
-            break
+    for outcome in _verified(maker, twin, numbers, size, aims):
         if isinstance(outcome, Candidate) and duplicates.has(outcome.task):
             outcome = Rejection(outcome.task.id, "duplicate")
         if isinstance(outcome, Rejection):
@@ -92,26 +116,23 @@ def _fill(
             conversations.append(outcome.conversation)
         tasks.append(outcome.task)
         duplicates.add(outcome.task)
-        progress(len(tasks.keys), limit)
-    if len(tasks.keys) < limit:
-        raise InputError(
-            f"only {len(tasks.keys)} of {limit} tasks after {limit * MOST_CANDIDATES} candidates, "
-            f"rejected as {_commonest(rejections.path)}; allow more worlds, servers or kinds"
-        )
-    for file in (rejections, conversations, tasks):
-        file.finish()
+        progress(len(tasks.keys))
+        if len(tasks.keys) == end:
+            return
+    raise InputError(
+        f"only {len(tasks.keys)} of {maker.settings.limit} tasks after {most} candidates, "
+        f"rejected as {_commonest(rejections.path)}; allow more worlds, servers or kinds"
+    )
 
 
-def _verified(plan: Plan, settings: Synth, graph: Graph, done: set[str]) -> Iterator[Outcome]:
+def _verified(
+    maker: Maker, twin: Twin, numbers: Iterator[int], size: int, aims: Codes
+) -> Iterator[Outcome]:
     """Outcomes in order. Two processes share the work, and each replays the other's tasks."""
-    most = settings.limit * MOST_CANDIDATES
-    maker = Maker(plan, settings, graph)
-    numbers = (i for i in range(most) if maker.id(i) not in done)
-    size = min(CHUNK, settings.limit // 2 + 4)
-    with Twin(plan, settings, graph) as twin, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:
         while ours := list(islice(numbers, size)):
-            future = pool.submit(twin.make, list(islice(numbers, size)))
-            made = [maker.make(i) for i in ours]
+            future = pool.submit(twin.make, list(islice(numbers, size)), aims)
+            made = [maker.make(i, aims) for i in ours]
             theirs = future.result()
             seen = pool.submit(twin.digests, tasks_of(made))
             found = [digest(task) for task in tasks_of(theirs)]

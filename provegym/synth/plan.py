@@ -131,7 +131,7 @@ class Planner:
         tool = self.session.world.tools[name].tool
         drawn = vain.refused(self.session, tool, code, self.rnd)
         self.strict = True
-        found = self._refused(tool, code, drawn) if drawn else None
+        found = None if drawn is None else self._refused(tool, code, drawn)
         self.strict = False
         return found
 

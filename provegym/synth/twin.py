@@ -20,6 +20,7 @@ from provegym.graph.edges import Graph
 from provegym.servers import SERVERS
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.replay import replay, start_of
+from provegym.synth.unmet import NO_AIMS, Codes
 from provegym.types import Task
 from provegym.worlds import world_of
 
@@ -38,9 +39,10 @@ class Order(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """Candidates to make, by number, or tasks to replay."""
+    """Candidates to make, by number, and the refusals that they aim at; or tasks to replay."""
 
     make: list[int] = []
+    aims: dict[str, list[str]] = {}
     replay: list[Task] = []
 
 
@@ -75,9 +77,10 @@ class Twin:
         self._process.kill()
         self._process.communicate()
 
-    def make(self, numbers: list[int]) -> list[Outcome]:
+    def make(self, numbers: list[int], aims: Codes = NO_AIMS) -> list[Outcome]:
         """What becomes of the candidates of those numbers. Raises `InfrastructureError`."""
-        made = (m.candidate or m.rejection for m in self._ask(Request(make=numbers)).made)
+        request = Request(numbers, {name: list(codes) for name, codes in aims.items()})
+        made = (m.candidate or m.rejection for m in self._ask(request).made)
         return [outcome for outcome in made if outcome]
 
     def digests(self, tasks: list[Task]) -> list[str]:
@@ -113,7 +116,7 @@ def serve() -> None:
     decoder = msgspec.json.Decoder(Request)
     for line in sys.stdin.buffer:
         request = decoder.decode(line)
-        made = [_told(maker.make(number)) for number in request.make]
+        made = [_told(maker.make(number, request.aims)) for number in request.make]
         answer = Answer(made, [digest(task) for task in request.replay])
         sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
         sys.stdout.buffer.flush()

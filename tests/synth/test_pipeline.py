@@ -176,7 +176,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_files(
     synthesize(PLAN, MANY, graph, whole)
     edges = tmp_path / "graph.json"
     save(graph, edges)
-    for lines in (1, 20):
+    for lines in (1, 20, 46, 58):
         kill_after(lines, broken, edges)
     synthesize(PLAN, MANY, graph, broken)
     for name in ("tasks.jsonl", "conversations.jsonl", "rejections.jsonl"):

@@ -54,9 +54,11 @@ SETTINGS = Synth(limit=5, world_seeds=2, cross_server=0.5, perturb=Perturb(distr
 
 def test_both_processes_make_the_same_of_a_number(graph: Graph) -> None:
     maker = Maker(PLAN, SETTINGS, graph)
+    aims = {"banking": ["account_closed"]}
     with Twin(PLAN, SETTINGS, graph) as twin:
-        theirs = twin.make([4, 0, 11, 12, 13])
+        theirs = twin.make([4, 0, 11, 12, 13]) + twin.make([6, 2], aims)
     ours = [maker.make(number) for number in (4, 0, 11, 12, 13)]
+    ours += [maker.make(number, aims) for number in (6, 2)]
     assert [encode(made) for made in theirs] == [encode(made) for made in ours]
 
 

@@ -1,0 +1,99 @@
+"""Refusals that no conversation has met, and candidates that aim at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from provegym import servers
+from provegym.config import Synth
+from provegym.graph.edges import Graph
+from provegym.records import read
+from provegym.seeding import rng
+from provegym.synth import pipeline
+from provegym.synth.make import Candidate, Maker, Outcome, Plan
+from provegym.synth.plan import Planner
+from provegym.synth.unmet import Codes, unmet
+from provegym.types import Call, Trace
+
+NAMES = ("banking", "calendar", "filesystem", "shopping")
+PLAN = Plan(seed=7, servers=NAMES, others=NAMES)
+SETTINGS = Synth(limit=24, world_seeds=3, tools_per_task=8)
+
+
+def trace(*calls: tuple[str, str]) -> Trace:
+    """A conversation of calls, each with the code it was refused with, if any."""
+    made = (
+        Call(tool, {}, 0, 0, "tool_error", {"error": {"code": code}})
+        if code
+        else Call(tool, {}, 0, 0, "ok", {})
+        for tool, code in calls
+    )
+    return Trace("t-0", "t", tuple(made))
+
+
+def test_codes_are_unmet_until_a_tool_of_their_own_server_was_refused_with_them() -> None:
+    names = ("shopping", "food_delivery")
+    before = unmet([], names)
+    assert "cart_empty" in before["shopping"]
+    assert "cart_empty" in before["food_delivery"]
+    assert "not_found" not in before["shopping"]
+    after = unmet([trace(("place_order", "cart_empty"), ("get_cart", ""))], names)
+    assert set(before["shopping"]) - set(after["shopping"]) == {"cart_empty"}
+    assert after["food_delivery"] == before["food_delivery"]
+
+
+def test_a_server_whose_codes_were_all_met_has_nothing_to_aim_at() -> None:
+    maps = servers.load("maps")
+    talk = trace(*((tool.name, code) for tool in maps.tools.values() for code in tool.refuses))
+    assert unmet([talk], ("maps",)) == {}
+
+
+def refusals(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """Codes of all refused calls."""
+    for made in outcomes:
+        if isinstance(made, Candidate):
+            for call in made.conversation.calls:
+                if call.outcome == "tool_error":
+                    yield call.result["error"]["code"]
+
+
+def test_candidates_that_aim_at_a_refusal_meet_it_far_more_often(graph: Graph) -> None:
+    plan = Plan(seed=7, servers=("banking",), others=NAMES)
+    maker = Maker(plan, SETTINGS, graph)
+    aims = {"banking": ["account_closed", "card_frozen"]}
+    plain, aimed = ([*refusals(maker.make(i, to) for i in range(40))] for to in ({}, aims))
+    for code in aims["banking"]:
+        assert aimed.count(code) > 2 * plain.count(code)
+
+
+def test_a_call_without_arguments_can_be_a_wish_that_is_refused() -> None:
+    for seed in range(16):
+        session = servers.world(seed, ("shopping",)).open()
+        for line in session.call("get_cart", {}).builtins()["lines"]:
+            session.call("remove_from_cart", {"line_id": line["line_id"]})
+        refusal = Planner(session, rng(seed, "empty")).give_up("place_order", "cart_empty")
+        if refusal and not refusal.choice.arguments:
+            return
+    raise AssertionError("an empty cart is never a reason without arguments")
+
+
+@pytest.mark.parametrize(("most", "parts"), [(3, [0, 34, 38, 43]), (2, [0])])
+def test_parts_after_the_first_aim_at_what_the_parts_before_did_not_meet(
+    most: int, parts: list[int], tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aims = []
+    make = Maker.make
+
+    def watched(self: Maker, i: int, to: Codes) -> Outcome:
+        if to not in aims:
+            aims.append(to)
+        return make(self, i, to)
+
+    monkeypatch.setattr(Maker, "make", watched)
+    settings = SETTINGS.model_copy(update={"limit": 48, "max_turns": most})
+    pipeline.synthesize(PLAN, settings, graph, tmp_path / "tasks.jsonl")
+    talks = list(read(tmp_path / "conversations.jsonl", Trace))
+    assert aims == [unmet(talks[:n], NAMES) if n else {} for n in parts]
