@@ -11,11 +11,12 @@ import json
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from provegym.errors import InputError
+from provegym.types import Kind
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -100,6 +101,23 @@ class Perturb(Section):
         return self
 
 
+class Mix(Section):
+    """What a set of tasks is made up of, exactly; both are scaled to `limit`."""
+
+    kinds: dict[Kind, Natural] = {"workflow": 10_895, "clarification": 1_500, "abstention": 1_122}
+    """Tasks of each kind (paper, table 1)."""
+    lengths: dict[int, Share] = {2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1}
+    """Share of each number of calls among the tasks that have any (the paper gives the range)."""
+
+    @model_validator(mode="after")
+    def _something_is_wanted(self) -> Mix:
+        if set(self.kinds) != set(get_args(Kind)) or not sum(self.kinds.values()):
+            raise ValueError(f"kinds needs a number of each of {', '.join(get_args(Kind))}")
+        if not all(n > 0 for n in self.lengths) or not sum(self.lengths.values()):
+            raise ValueError("lengths needs the share of some number of calls, from 1 on")
+        return self
+
+
 class Synth(Section):
     """Tasks from live worlds. `limit` counts certified tasks."""
 
@@ -117,11 +135,24 @@ class Synth(Section):
     """Workflow tasks whose calls lead from one server to another, where there are two (ours)."""
     information: Information = Information()
     perturb: Perturb = Perturb()
+    mix: Mix | None = None
+    """Exact numbers of tasks of each kind, length, server and information level; without it they
+    are drawn one by one."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Synth:
         _ordered(self, "min_turns", "max_turns")
         _ordered(self, "min_chain", "max_chain")
+        return self
+
+    @model_validator(mode="after")
+    def _mix_can_be_made(self) -> Synth:
+        if self.mix and min(self.mix.lengths) < max(2, self.min_turns):
+            raise ValueError(f"mix.lengths begins below {max(2, self.min_turns)} calls")
+        if self.mix and self.mix.kinds["clarification"] and not self.perturb.missing_function:
+            raise ValueError(
+                "mix wants clarification tasks; raise perturb.missing_function above 0"
+            )
         return self
 
 

@@ -25,6 +25,8 @@ class Stats(Struct, frozen=True):
     never_called: dict[str, tuple[str, ...]]
     """By server, its tools that no ground truth calls."""
     kinds: Counts
+    teachers: Counts
+    """Tasks by who made them."""
     information: Counts
     """Workflow and clarification tasks by how much their first turn says."""
     calls: dict[int, int]
@@ -62,7 +64,8 @@ class Stats(Struct, frozen=True):
 
     def tables(self) -> Iterator[tuple[tuple[str, ...], list[tuple[object, ...]]]]:
         """All counts for people, as tables: the names of the columns and the rows."""
-        for group in ("servers", "kinds", "information", "calls", "turns", "perturbations"):
+        of_tasks = ("servers", "kinds", "teachers", "information", "calls", "turns")
+        for group in (*of_tasks, "perturbations"):
             yield (group, "tasks"), list(getattr(self, group).items())
         for group in ("tools", "recoveries", "refusals"):
             yield (group, "calls"), list(getattr(self, group).items())
@@ -110,6 +113,7 @@ def stats(
         tools=dict(tools.most_common()),
         never_called={name: idle for name, idle in unused.items() if idle},
         kinds=_sorted(task.kind for task in tasks),
+        teachers=_sorted(task.teacher for task in tasks),
         information=_sorted(task.information for task in active),
         calls=dict(sorted(Counter(len(task.ground_truth) for task in tasks).items())),
         turns=dict(sorted(Counter(len(task.turns) for task in tasks).items())),

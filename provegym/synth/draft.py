@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from provegym.config import Synth
 from provegym.synth.machine import Intent, Made
 from provegym.synth.plan import Step
+from provegym.synth.quota import Place
 from provegym.synth.vain import Attempt
 from provegym.types import Information, Kind, Perturbations, Tool
 
@@ -61,19 +62,52 @@ class Shape(Struct, frozen=True):
     stripped: bool = False
     crossing: bool = False
     """Whether the calls lead from one server to another."""
+    calls: int = 0
+    """Calls of the ground truth; 0 leaves their number open."""
 
     @property
     def supplied(self) -> bool:
         """Whether the second turn supplies what the first one lacks."""
         return self.missing or self.information == "missing_required"
 
+    @property
+    def waits(self) -> bool:
+        """Whether nothing can be done in the first turn."""
+        return self.supplied and self.kind == "clarification"
 
-def draw(settings: Synth, rnd: Random, like: Shape | None = None) -> Shape:
-    """A task's shape by the shares of the settings; `like` another one in kind and servers."""
-    shape = _drawn(settings, rnd)
-    while like and (shape.kind, shape.crossing) != (like.kind, like.crossing):
+    @property
+    def partial(self) -> bool:
+        """Whether the first turn can be met in part before the second supplies the rest."""
+        return self.supplied and self.kind == "workflow"
+
+    @property
+    def groups(self) -> int:
+        """How many turns' worth of calls the task has."""
+        return max(1, self.turns - self.supplied - self.irrelevant) + self.partial
+
+
+def draw(
+    settings: Synth, rnd: Random, place: Place | None = None, like: Shape | None = None
+) -> Shape:
+    """A task's shape by the shares of the settings, such that it fits the place, if one is given;
+    `like` another one in kind and servers.
+    """
+    while True:
         shape = _drawn(settings, rnd)
-    return shape
+        if place:
+            shape = _placed(shape, place)
+        if shape and (not like or (shape.kind, shape.crossing) == (like.kind, like.crossing)):
+            return shape
+
+
+def _placed(shape: Shape, place: Place) -> Shape | None:
+    """The shape with the kind and the number of calls of the place, if it fits."""
+    if place.kind == "abstention" or shape.kind == "abstention":
+        return shape if place.kind == shape.kind else None
+    if (shape.information, shape.missing) != (place.information, place.missing):
+        return None
+    placed = replace(shape, kind=place.kind, calls=place.calls)
+    return placed if placed.groups <= place.calls else None
 
 
 def _drawn(settings: Synth, rnd: Random) -> Shape:

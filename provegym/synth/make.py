@@ -5,7 +5,7 @@ Candidate number i depends on the seed, on i and on what it aims at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -24,6 +24,7 @@ from provegym.synth.draft import Draft, OfflineTeacher, Shape, draw
 from provegym.synth.filters import MAX_ERROR_RATE, error_rate, secrets_are_traceable
 from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Drafter, Rejected
+from provegym.synth.quota import places
 from provegym.synth.replay import Moment, dependencies, replay, start_of
 from provegym.synth.unmet import NO_AIMS, Codes
 from provegym.types import Call, GroundCall, Task, Trace, Turn
@@ -71,6 +72,7 @@ class Maker:
 
     def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
         self.plan, self.settings = plan, settings
+        self.places = places(settings, plan.seed)
         self._graph = graph
         self._across: dict[str, list[tuple[str, Crossings]]] = {}
         self._paths = {name: Paths(_only(graph, (name,))) for name in plan.servers}
@@ -79,24 +81,33 @@ class Maker:
         """The id of candidate `i`; its task has the same."""
         return f"task-{self.plan.seed}-{self.plan.first_world}-{i:06d}"
 
-    def make(self, i: int, aims: Codes = NO_AIMS) -> Outcome:
+    def number(self, id: str) -> int:
+        """The number of the candidate with that id."""
+        return int(id.rsplit("-", 1)[1])
+
+    def make(self, i: int, aims: Codes = NO_AIMS, k: int | None = None) -> Outcome:
         """A candidate that passed everything but the second process, or why it did not.
 
         What cannot be made is drawn again as the same kind of task, so that no kind becomes rarer
-        for being harder. `aims` are refusals that a last wish should meet, where there is room.
+        for being harder. `aims` are refusals that a last wish should meet, where there is room;
+        `k` is the place that the candidate is for (`i` unless told otherwise).
         """
+        k = i if k is None else k
+        place = self.places[k] if self.places else None
+        server = self.plan.servers[k % len(self.plan.servers)]
         rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
         shape = None
         for number in range(DRAWS):
-            shape = draw(self.settings, rnd, shape)
+            shape = draw(self.settings, rnd, place, shape)
             try:
-                return self._make(i, shape, rnd, number, aims)
+                return self._make(i, server, shape, rnd, number, aims.get(server, ()))
             except Rejected as error:
                 reason = str(error)
         return Rejection(self.id(i), reason)
 
-    def _make(self, i: int, shape: Shape, rnd: Random, redraw: int, aims: Codes) -> Candidate:
-        server = self.plan.servers[i % len(self.plan.servers)]
+    def _make(
+        self, i: int, server: str, shape: Shape, rnd: Random, redraw: int, aims: Sequence[str]
+    ) -> Candidate:
         base = i // len(self.plan.servers)
         seed = self.plan.world_seed(self.plan.first_world + base % self.settings.world_seeds)
         home, chain_of = self._chains(server, shape, rnd)
@@ -106,8 +117,8 @@ class Maker:
         def chain(k: int) -> tuple[str, ...]:
             return chain_of(derive(self.plan.seed, "chains", redraw, k), base)
 
-        world, aim = library.world(seed, home), aims.get(server, ())
-        draft = Drafter(world, others, self.settings, shape, rnd, chain, aim).draft()
+        world = library.world(seed, home)
+        draft = Drafter(world, others, self.settings, shape, rnd, chain, aims).draft()
         names = (server, *_servers_of(draft, server, self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
 

@@ -87,13 +87,18 @@ class Drafter:
 
     def _dialogue(self) -> list[DraftTurn]:
         shape = self.shape
-        groups = self._groups(max(1, shape.turns - shape.supplied - shape.irrelevant))
-        if shape.supplied:
-            first = self._hide(groups[0]) if shape.missing else self._leave_out(groups[0])
+        ends = self._gives_up()
+        first, *groups = self._groups(shape.calls - ends if shape.calls else 0)
+        if shape.partial:
+            turns = self._leave_out(groups.pop(0), first)
+        elif shape.supplied:
+            turns = self._hide(first) if shape.missing else self._leave_out(first)
         else:
-            first = [self._turn(groups[0], again=False)]
-        turns = first + [self._turn(g, again=True) for g in groups[1:]]
-        turns += self._given_up(len(turns) + shape.irrelevant)
+            turns = [self._turn(first, again=False)]
+        turns += [self._turn(g, again=True) for g in groups]
+        turns += self._given_up() if ends else []
+        if shape.calls not in (0, len(self.planner.steps)):
+            raise Rejected("other_length")
         if shape.irrelevant:
             earliest = 1 + shape.supplied
             place = self.rnd.randrange(min(earliest, len(turns)), len(turns) + 1)
@@ -102,21 +107,24 @@ class Drafter:
 
     # -- planning --------------------------------------------------------------------------
 
-    def _groups(self, count: int) -> list[list[Step]]:
-        """Steps of one chain, or of more where it is too short, cut into `count` turns."""
-        needed = max(self.settings.min_chain, count)
+    def _groups(self, exactly: int) -> list[list[Step]]:
+        """Steps of one chain, or of more where it is too short, cut into the turns of the shape:
+        `exactly` so many or, if that is 0, as many as the settings want.
+        """
+        count = self.shape.groups
+        needed, most = exactly or max(self.settings.min_chain, count), exactly or MAX_CALLS
         steps = self.planner.steps
         for chain in self.chains:
             for name in self._suited(chain[: self.settings.max_chain]):
-                if len(steps) >= MAX_CALLS or not self._extend(name):
+                if len(steps) >= most or not self._extend(name):
                     break
             if len(steps) >= needed and self._crossed(steps):
                 break
-        if len(steps) < needed:
+        if len(steps) < max(needed, count):
             raise Rejected("unsolved")
         if not self._crossed(steps):
             raise Rejected("not_crossed")
-        if len(steps) > MAX_CALLS:
+        if len(steps) > most:
             raise Rejected("too_long")
         if not self._has_room(steps[-1].tool):
             raise Rejected("too_many_tools")
@@ -138,7 +146,7 @@ class Drafter:
         tool = self.world.tools[name].tool
         if self.shape.missing:
             return tool.effect == "write"
-        return not self.shape.supplied or any(
+        return not self.shape.waits or any(
             p.name in tool.required and say.may_stay_open(p) for p in tool.parameters
         )
 
@@ -146,7 +154,7 @@ class Drafter:
         """One more tool, where there is room for it."""
         if not self._has_room(name):
             return False
-        self.planner.plain = self.shape.supplied and not self.planner.steps
+        self.planner.plain = self.shape.waits and not self.planner.steps
         return self.planner.extend(name)
 
     def _has_room(self, name: str) -> bool:
@@ -190,8 +198,10 @@ class Drafter:
 
     # -- what the first turn lacks and the second supplies ---------------------------------
 
-    def _leave_out(self, steps: Sequence[Step]) -> list[DraftTurn]:
-        """Turn 0 is one wish that lacks a value; turn 1 supplies it, and goes on."""
+    def _leave_out(self, steps: Sequence[Step], before: Sequence[Step] = ()) -> list[DraftTurn]:
+        """Turn 0 has what can be done `before`, and one wish that lacks a value; turn 1 supplies
+        it, and goes on.
+        """
         first, *rest = self._spoken(steps, sparing=True)
         tool = self.world.tools[first.tool].tool
         open_ = {
@@ -201,12 +211,13 @@ class Drafter:
             raise Rejected("nothing_to_leave_out")
         name = self.rnd.choice(list(open_))
         wish, lacks = say.vague_phrase(tool, first.said, name, open_[name], self.rnd)
-        asked = say.request([wish], self.style, self.rnd, again=False)
+        done = self._spoken(before, sparing=True) if before else []
+        asked = say.request([*self._phrases(done), wish], self.style, self.rnd, again=False)
         if first.said[name] in asked:
             raise Rejected("nothing_to_leave_out")
         answer = say.answer(first.said[name], self.rnd) + say.also(self._phrases(rest))
         return [
-            DraftTurn(asked, reply=f"Which {lacks} do you mean?"),
+            DraftTurn(asked, self._played(before, done), f"Which {lacks} do you mean?"),
             DraftTurn(answer, self._played(steps, [first, *rest]), _reply(steps), clarifies=True),
         ]
 
@@ -243,10 +254,15 @@ class Drafter:
 
     # -- wishes that cannot be met ---------------------------------------------------------
 
-    def _given_up(self, turns: int) -> list[DraftTurn]:
+    def _gives_up(self) -> bool:
+        """Whether a turn and a call to spare are to be for a wish that is refused."""
+        shape = self.shape
+        room = not shape.calls or shape.calls > shape.groups
+        spare = room and shape.turns < self.settings.max_turns
+        return spare and (bool(self.aims) or self.rnd.random() < GIVE_UP)
+
+    def _given_up(self) -> list[DraftTurn]:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
-        if turns >= self.settings.max_turns or (not self.aims and self.rnd.random() >= GIVE_UP):
-            return []
         refusal = self._refusal()
         if refusal is None:
             return []

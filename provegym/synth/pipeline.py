@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import islice
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from provegym.graph.edges import Graph
 from provegym.records import Manifest, Store, beside, config_hash, read
 from provegym.synth.filters import Duplicates
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
+from provegym.synth.quota import Queue
 from provegym.synth.twin import Twin, digest, tasks_of
 from provegym.synth.unmet import NO_AIMS, Codes, unmet
 from provegym.types import Task, Trace
@@ -32,8 +33,11 @@ from provegym.worlds import digest_of
 
 CHUNK = 64
 """Candidates that each of the two processes makes between two writes."""
-PARTS = (0.7, 0.8, 0.9, 1.0)
-"""Where the parts end, as shares of all tasks: the later ones aim at refusals not met before."""
+SPARE = 8
+"""Candidates that are made beyond the tasks missing, for some become none."""
+PARTS = (0.7, 0.8, 0.9)
+"""Where parts end, in candidates as shares of all tasks: the later ones aim at refusals that were
+not met before."""
 MOST_CANDIDATES = 40
 """Candidates per wanted task before synthesis stops as hopeless."""
 
@@ -77,67 +81,77 @@ def synthesize(
 
 
 def _make(files: list[Any], maker: Maker, twin: Twin, progress: Callable[[int, int], None]) -> None:
-    """All parts that are missing, and the end of the files."""
+    """All candidates that are missing, part by part, and the end of the files.
+
+    Raises InputError where too few candidates become tasks.
+    """
     tasks, conversations, rejections = files
-    limit, start = maker.settings.limit, 0
-    spare = maker.settings.max_turns > maker.settings.min_turns
-    for end in [round(limit * share) for share in PARTS] if spare else [limit]:
-        if len(tasks.keys) < end:
-            talks = islice(read(conversations.path, Trace), start)
-            aims = unmet(talks, maker.plan.servers) if start else NO_AIMS
-            _fill(files, maker, twin, aims, end, lambda done: progress(done, limit))
-        start = end
+    limit = maker.settings.limit
+    most = limit * MOST_CANDIDATES
+    queue = Queue(limit if maker.places else most, map(maker.number, rejections.keys))
+    duplicates = Duplicates(read(tasks.path, Task))
+    for start, end in pairwise((0, *(round(limit * share) for share in PARTS), most)):
+        while len(tasks.keys) < limit and (due := _due(files, maker, queue, end)):
+            aims = _aims(maker, conversations.path, start) if start else NO_AIMS
+            for (i, _), outcome in zip(due, _verified(maker, twin, due, aims), strict=True):
+                if len(tasks.keys) == limit:
+                    break
+                if _keep(files, outcome, duplicates):
+                    progress(len(tasks.keys), limit)
+                else:
+                    queue.leave(i)
+    if len(tasks.keys) < limit:
+        raise InputError(
+            f"only {len(tasks.keys)} of {limit} tasks after {most} candidates, "
+            f"rejected as {_commonest(rejections.path)}; allow more worlds, servers or kinds"
+        )
     for file in (rejections, conversations, tasks):
         file.finish()
 
 
-def _fill(
-    files: list[Any],
-    maker: Maker,
-    twin: Twin,
-    aims: Codes,
-    end: int,
-    progress: Callable[[int], None],
-) -> None:
-    """Candidates until there are `end` tasks. Raises InputError where too few become tasks."""
+def _due(files: list[Any], maker: Maker, queue: Queue, end: int) -> list[tuple[int, int]]:
+    """The next candidates below `end`, each with its place."""
+    tasks, _, rejections = files
+    done = tasks.keys | rejections.keys
+    missing = maker.settings.limit - len(tasks.keys)
+    numbers = (i for i in range(min(end, queue.known)) if maker.id(i) not in done)
+    return [(i, queue.place(i)) for i in islice(numbers, min(2 * CHUNK, missing + SPARE))]
+
+
+def _aims(maker: Maker, conversations: Path, start: int) -> Codes:
+    """What no candidate before number `start` met."""
+    talks = takewhile(lambda t: maker.number(t.task_id) < start, read(conversations, Trace))
+    return unmet(talks, maker.plan.servers)
+
+
+def _keep(files: list[Any], outcome: Outcome, duplicates: Duplicates) -> bool:
+    """Write what became of a candidate; whether it is a task."""
     tasks, conversations, rejections = files
-    most = maker.settings.limit * MOST_CANDIDATES
-    done = {*tasks.keys, *rejections.keys}
-    numbers = (i for i in range(most) if maker.id(i) not in done)
-    size = min(CHUNK, (end - len(tasks.keys)) // 2 + 4)
-    duplicates = Duplicates(read(tasks.path, Task))
-    for outcome in _verified(maker, twin, numbers, size, aims):
-        if isinstance(outcome, Candidate) and duplicates.has(outcome.task):
-            outcome = Rejection(outcome.task.id, "duplicate")
-        if isinstance(outcome, Rejection):
-            rejections.append(outcome)
-            continue
-        if outcome.task.id not in conversations.keys:
-            conversations.append(outcome.conversation)
-        tasks.append(outcome.task)
-        duplicates.add(outcome.task)
-        progress(len(tasks.keys))
-        if len(tasks.keys) == end:
-            return
-    raise InputError(
-        f"only {len(tasks.keys)} of {maker.settings.limit} tasks after {most} candidates, "
-        f"rejected as {_commonest(rejections.path)}; allow more worlds, servers or kinds"
-    )
+    if isinstance(outcome, Candidate) and duplicates.has(outcome.task):
+        outcome = Rejection(outcome.task.id, "duplicate")
+    if isinstance(outcome, Rejection):
+        rejections.append(outcome)
+        return False
+    if outcome.task.id not in conversations.keys:
+        conversations.append(outcome.conversation)
+    tasks.append(outcome.task)
+    duplicates.add(outcome.task)
+    return True
 
 
 def _verified(
-    maker: Maker, twin: Twin, numbers: Iterator[int], size: int, aims: Codes
+    maker: Maker, twin: Twin, due: list[tuple[int, int]], aims: Codes
 ) -> Iterator[Outcome]:
     """Outcomes in order. Two processes share the work, and each replays the other's tasks."""
+    half = (len(due) + 1) // 2
     with ThreadPoolExecutor(1) as pool:
-        while ours := list(islice(numbers, size)):
-            future = pool.submit(twin.make, list(islice(numbers, size)), aims)
-            made = [maker.make(i, aims) for i in ours]
-            theirs = future.result()
-            seen = pool.submit(twin.digests, tasks_of(made))
-            found = [digest(task) for task in tasks_of(theirs)]
-            yield from _compared(made, seen.result())
-            yield from _compared(theirs, found)
+        future = pool.submit(twin.make, due[half:], aims)
+        made = [maker.make(i, aims, k) for i, k in due[:half]]
+        theirs = future.result()
+        seen = pool.submit(twin.digests, tasks_of(made))
+        found = [digest(task) for task in tasks_of(theirs)]
+        yield from _compared(made, seen.result())
+        yield from _compared(theirs, found)
 
 
 def _compared(outcomes: list[Outcome], digests: list[str]) -> Iterator[Outcome]:

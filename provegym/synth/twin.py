@@ -39,9 +39,11 @@ class Order(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """Candidates to make, by number, and the refusals that they aim at; or tasks to replay."""
+    """Candidates to make, by number and place, and the refusals that they aim at; or tasks to
+    replay.
+    """
 
-    make: list[int] = []
+    make: list[tuple[int, int]] = []
     aims: dict[str, list[str]] = {}
     replay: list[Task] = []
 
@@ -77,8 +79,11 @@ class Twin:
         self._process.kill()
         self._process.communicate()
 
-    def make(self, numbers: list[int], aims: Codes = NO_AIMS) -> list[Outcome]:
-        """What becomes of the candidates of those numbers. Raises `InfrastructureError`."""
+    def make(self, numbers: list[tuple[int, int]], aims: Codes = NO_AIMS) -> list[Outcome]:
+        """What becomes of the candidates of those numbers and places.
+
+        Raises `InfrastructureError`.
+        """
         request = Request(numbers, {name: list(codes) for name, codes in aims.items()})
         made = (m.candidate or m.rejection for m in self._ask(request).made)
         return [outcome for outcome in made if outcome]
@@ -116,7 +121,7 @@ def serve() -> None:
     decoder = msgspec.json.Decoder(Request)
     for line in sys.stdin.buffer:
         request = decoder.decode(line)
-        made = [_told(maker.make(number, request.aims)) for number in request.make]
+        made = [_told(maker.make(i, request.aims, k)) for i, k in request.make]
         answer = Answer(made, [digest(task) for task in request.replay])
         sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
         sys.stdout.buffer.flush()

@@ -52,7 +52,14 @@ TASKS = [
         perturbations=Perturbations(1, True, "pay"),
         information="minimal",
     ),
-    Task("c", "abstention", (Turn("Fly"), Turn("Now")), servers=("shop",), tools=(tool("buy"),)),
+    Task(
+        "c",
+        "abstention",
+        (Turn("Fly"), Turn("Now")),
+        servers=("shop",),
+        tools=(tool("buy"),),
+        teacher="offline",
+    ),
 ]
 REFUSED = {"error": {"code": "not_found", "message": "no such account"}}
 TALKS = [
@@ -91,6 +98,7 @@ def test_tasks_are_counted_by_server_tool_kind_length_and_perturbation(tmp_path:
     assert found.servers == {"bank": 2, "shop": 1}
     assert found.tools == {"look": 2, "pay": 2}
     assert found.kinds == {"abstention": 1, "clarification": 1, "workflow": 1}
+    assert found.teachers == {"": 2, "offline": 1}
     assert found.information == {"complete": 1, "minimal": 1}
     assert found.calls == {0: 1, 2: 2}
     assert found.turns == {2: 2, 3: 1}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from provegym import servers
-from provegym.config import Synth
+from provegym.config import Mix, Synth
 from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.edges import Graph
 from provegym.graph.store import save
@@ -158,39 +158,44 @@ def test_servers_that_yield_too_few_tasks_are_reported(
 
 
 MANY = SETTINGS.model_copy(update={"limit": 60})
+MIXED = MANY.model_copy(update={"mix": Mix()})
 RUN = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from provegym.graph.store import load
-from test_pipeline import MANY, PLAN, pipeline, synthesize
+import test_pipeline
+from test_pipeline import PLAN, pipeline, synthesize
 pipeline.CHUNK = 8
-synthesize(PLAN, MANY, load(Path(sys.argv[2])), Path(sys.argv[3]))
+settings = getattr(test_pipeline, sys.argv[4])
+synthesize(PLAN, settings, load(Path(sys.argv[2])), Path(sys.argv[3]))
 """
 
 
+@pytest.mark.parametrize("name", ["MANY", "MIXED"])
 def test_a_run_killed_again_and_again_ends_with_the_same_files(
-    tmp_path: Path, graph: Graph
+    name: str, tmp_path: Path, graph: Graph
 ) -> None:
+    settings: Synth = globals()[name]
     whole, broken = tmp_path / "whole" / "tasks.jsonl", tmp_path / "broken" / "tasks.jsonl"
-    synthesize(PLAN, MANY, graph, whole)
+    synthesize(PLAN, settings, graph, whole)
     edges = tmp_path / "graph.json"
     save(graph, edges)
     for lines in (1, 20, 46, 58):
-        kill_after(lines, broken, edges)
-    synthesize(PLAN, MANY, graph, broken)
+        kill_after(lines, name, broken, edges)
+    synthesize(PLAN, settings, graph, broken)
     for name in ("tasks.jsonl", "conversations.jsonl", "rejections.jsonl"):
         assert (broken.parent / name).read_bytes() == (whole.parent / name).read_bytes()
     tried = [t.id for t in read(whole, Task)]
     tried += [r.id for r in read(whole.with_name("rejections.jsonl"), Rejection)]
-    assert sorted(tried) == [Maker(PLAN, MANY, graph).id(i) for i in range(len(tried))]
+    assert sorted(tried) == [Maker(PLAN, settings, graph).id(i) for i in range(len(tried))]
 
 
-def kill_after(lines: int, file: Path, edges: Path) -> None:
+def kill_after(lines: int, name: str, file: Path, edges: Path) -> None:
     """Make tasks until the file has so many lines, then kill all who write; small chunks leave
     the time for it.
     """
-    command = [sys.executable, "-c", RUN, str(Path(__file__).parent), str(edges), str(file)]
+    command = [sys.executable, "-c", RUN, str(Path(__file__).parent), str(edges), str(file), name]
     child = subprocess.Popen(command, cwd=Path(__file__).parents[2], start_new_session=True)
     while child.poll() is None and not (file.exists() and file.read_bytes().count(b"\n") >= lines):
         os.sched_yield()

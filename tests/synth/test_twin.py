@@ -56,7 +56,7 @@ def test_both_processes_make_the_same_of_a_number(graph: Graph) -> None:
     maker = Maker(PLAN, SETTINGS, graph)
     aims = {"banking": ["account_closed"]}
     with Twin(PLAN, SETTINGS, graph) as twin:
-        theirs = twin.make([4, 0, 11, 12, 13]) + twin.make([6, 2], aims)
+        theirs = twin.make([(i, i) for i in (4, 0, 11, 12, 13)]) + twin.make([(6, 6), (2, 2)], aims)
     ours = [maker.make(number) for number in (4, 0, 11, 12, 13)]
     ours += [maker.make(number, aims) for number in (6, 2)]
     assert [encode(made) for made in theirs] == [encode(made) for made in ours]
@@ -65,7 +65,7 @@ def test_both_processes_make_the_same_of_a_number(graph: Graph) -> None:
 def test_what_could_not_be_made_comes_back_with_its_reason(graph: Graph) -> None:
     hopeless = Synth(limit=5, world_seeds=1, min_chain=7, max_chain=7)
     with Twin(PLAN, hopeless, graph) as twin:
-        found = twin.make([0, 1, 2, 3])
+        found = twin.make([(i, i) for i in range(4)])
     lost = [made.id for made in found if isinstance(made, Rejection)]
     assert lost == [
         made.id

@@ -80,20 +80,23 @@ def test_a_call_without_arguments_can_be_a_wish_that_is_refused() -> None:
     raise AssertionError("an empty cart is never a reason without arguments")
 
 
-@pytest.mark.parametrize(("most", "parts"), [(3, [0, 34, 38, 43]), (2, [0])])
 def test_parts_after_the_first_aim_at_what_the_parts_before_did_not_meet(
-    most: int, parts: list[int], tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    aims = []
+    aims: dict[int, Codes] = {}
     make = Maker.make
 
-    def watched(self: Maker, i: int, to: Codes) -> Outcome:
-        if to not in aims:
-            aims.append(to)
-        return make(self, i, to)
+    def watched(self: Maker, i: int, to: Codes, k: int | None = None) -> Outcome:
+        aims[i] = to
+        return make(self, i, to, k)
 
     monkeypatch.setattr(Maker, "make", watched)
-    settings = SETTINGS.model_copy(update={"limit": 48, "max_turns": most})
+    settings = SETTINGS.model_copy(update={"limit": 50})
     pipeline.synthesize(PLAN, settings, graph, tmp_path / "tasks.jsonl")
     talks = list(read(tmp_path / "conversations.jsonl", Trace))
-    assert aims == [unmet(talks[:n], NAMES) if n else {} for n in parts]
+    number = Maker(PLAN, settings, graph).number
+    for i, to in aims.items():
+        start = max(n for n in (0, 35, 40, 45) if n <= i)
+        before = [talk for talk in talks if number(talk.task_id) < start]
+        assert to == (unmet(before, NAMES) if start else {})
+    assert max(aims) >= 45
