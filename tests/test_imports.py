@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
     "report": CORE | {"config", "rewards", "evals", "dataset"},
     "viewer": EPISODE | {"rewards"},
-    "config": {"errors"},
+    "config": {"errors", "types"},
     "worlds": CORE | {"world", "servers"},
     "scoring": ANY,  # the orchestration over the parts
     "learning": EPISODE | {"config", "train"},

@@ -85,6 +85,11 @@ class Shape(Struct, frozen=True):
         """How many turns' worth of calls the task has."""
         return max(1, self.turns - self.supplied - self.irrelevant) + self.partial
 
+    @property
+    def length(self) -> int:
+        """How many turns the task has before any wish that is refused."""
+        return self.groups - self.partial + self.supplied + self.irrelevant
+
 
 def draw(
     settings: Synth, rnd: Random, place: Place | None = None, like: Shape | None = None
@@ -93,9 +98,8 @@ def draw(
     `like` another one in kind and servers.
     """
     while True:
-        shape = _drawn(settings, rnd)
-        if place:
-            shape = _placed(shape, place)
+        drawn = _drawn(settings, rnd)
+        shape = _placed(drawn, place) if place else drawn
         if shape and (not like or (shape.kind, shape.crossing) == (like.kind, like.crossing)):
             return shape
 

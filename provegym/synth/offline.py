@@ -18,16 +18,15 @@ from provegym.synth.draft import Draft, DraftTurn, Shape, error_rate, flawless
 from provegym.synth.filters import MAX_ERROR_RATE
 from provegym.synth.lookup import alternatives
 from provegym.synth.perturb import strip_enums, tool_list
-from provegym.synth.plan import Planner, Refusal, Step, tools_of
+from provegym.synth.plan import MAX_CALLS, Planner, Refusal, Step, tools_of
 from provegym.synth.vain import Attempt
 from provegym.types import Perturbations
 from provegym.world.server import Server
 from provegym.world.world import World
 
-MAX_CALLS = 6
-"""Most calls of a task, discovery calls included (ours; keeps episodes within a laptop's reach)."""
-GIVE_UP = 0.5
-"""How often a task with a turn to spare ends in a wish that is refused (ours)."""
+GIVE_UP, AIMING = 0.5, 0.8
+"""How often a task with a turn to spare ends in a wish that is refused, and how often it does where
+there is a reason to aim at (ours)."""
 REASONS, AIMED = 4, 12
 """Reasons that are tried for such a wish, and tries for those that are aimed at."""
 ATTEMPTS = 6
@@ -116,7 +115,7 @@ class Drafter:
         steps = self.planner.steps
         for chain in self.chains:
             for name in self._suited(chain[: self.settings.max_chain]):
-                if len(steps) >= most or not self._extend(name):
+                if len(steps) >= most or not self._extend(name, most):
                     break
             if len(steps) >= needed and self._crossed(steps):
                 break
@@ -124,8 +123,6 @@ class Drafter:
             raise Rejected("unsolved")
         if not self._crossed(steps):
             raise Rejected("not_crossed")
-        if len(steps) > most:
-            raise Rejected("too_long")
         if not self._has_room(steps[-1].tool):
             raise Rejected("too_many_tools")
         cuts = sorted(self.rnd.sample(range(1, len(steps)), count - 1))
@@ -150,12 +147,12 @@ class Drafter:
             p.name in tool.required and say.may_stay_open(p) for p in tool.parameters
         )
 
-    def _extend(self, name: str) -> bool:
-        """One more tool, where there is room for it."""
+    def _extend(self, name: str, most: int) -> bool:
+        """One more tool, where there is room for it and no more than `most` calls come of it."""
         if not self._has_room(name):
             return False
         self.planner.plain = self.shape.waits and not self.planner.steps
-        return self.planner.extend(name)
+        return self.planner.extend(name, most)
 
     def _has_room(self, name: str) -> bool:
         """Whether one more tool leaves the task room for its distractors."""
@@ -175,15 +172,18 @@ class Drafter:
         unsaid where a later call shows that it is needed and only this tool can do it.
         """
         used = {source for s in self.planner.steps for source in s.sources}
-        truth = {s.tool for s in self.planner.steps}
         spoken = []
         for s in steps:
-            others = alternatives(self._home(s.tool), self.world.tools[s.tool].tool)
-            if sparing and not (s.write or s.said) and s.id in used and not others & truth:
+            if sparing and not (s.write or s.said) and s.id in used and self._alone(s.tool):
                 self.unsaid.add(s.tool)
             else:
                 spoken.append(s)
         return spoken or list(steps)
+
+    def _alone(self, name: str) -> bool:
+        """Whether the task makes no other look-up that does as well."""
+        others = alternatives(self._home(name), self.world.tools[name].tool)
+        return not others & {s.tool for s in self.planner.steps}
 
     def _played(self, steps: Sequence[Step], spoken: Sequence[Step]) -> tuple[Step, ...]:
         """The steps as the teacher makes them: it looks in vain only where no tool was named."""
@@ -258,8 +258,8 @@ class Drafter:
         """Whether a turn and a call to spare are to be for a wish that is refused."""
         shape = self.shape
         room = not shape.calls or shape.calls > shape.groups
-        spare = room and shape.turns < self.settings.max_turns
-        return spare and (bool(self.aims) or self.rnd.random() < GIVE_UP)
+        spare = room and shape.length < self.settings.max_turns
+        return spare and self.rnd.random() < (AIMING if self.aims else GIVE_UP)
 
     def _given_up(self) -> list[DraftTurn]:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
@@ -267,9 +267,10 @@ class Drafter:
         if refusal is None:
             return []
         steps = self.planner.steps[refusal.start :]
-        if self._away() & set(tools_of(steps)) or not self._has_room(refusal.tool):
+        spoken = [s for s in steps if s.said or not self._alone(s.tool)]
+        self.unsaid |= {s.tool for s in steps if s not in spoken}
+        if self._away() & {*tools_of(steps), refusal.tool} or not self._has_room(refusal.tool):
             return []
-        spoken = [s for s in self._spoken(steps, sparing=True) if s.said]
         wish = say.phrase(self.world.tools[refusal.tool].tool, refusal.choice.said, self.rnd)
         user = say.request([*self._phrases(spoken), wish], self.style, self.rnd, again=True)
         attempt = Attempt(refusal.tool, refusal.choice.arguments)

@@ -25,6 +25,8 @@ from provegym.world.session import Session
 from provegym.world.table import Row
 from provegym.world.tool import Tool
 
+MAX_CALLS = 6
+"""Most calls of a task, discovery calls included (ours; keeps episodes within a laptop's reach)."""
 TRIES = 6
 """Plans of one call that are tried before the teacher gives it up."""
 DETOURS = 0.8
@@ -96,8 +98,10 @@ class Planner:
         self.strict = False
         """Whether the arguments that were drawn are the only ones that will do."""
 
-    def extend(self, name: str) -> bool:
-        """Make one more call of the tool, discovery calls first where needed."""
+    def extend(self, name: str, most: int = MAX_CALLS) -> bool:
+        """Make one more call of the tool, discovery calls first where needed, if there are to be
+        no more than `most` calls then.
+        """
         tool = self.session.world.tools[name].tool
         crosses = bool(self.steps) and self._server(name) != self._server(self.steps[-1].tool)
         if crosses and not self._carriable(tool):
@@ -105,7 +109,8 @@ class Planner:
         for _ in range(CROSSING_TRIES if crosses else TRIES):
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, DEPTH)
-            if choice and any(self._perform(tool, c) for c in self._ways(tool, choice, crosses)):
+            ways = self._ways(tool, choice, crosses) if choice and len(self.steps) < most else ()
+            if any(self._perform(tool, way) for way in ways):
                 return True
             self._forget(*start)
         return False

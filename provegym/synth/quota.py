@@ -84,7 +84,8 @@ def _active(settings: Synth, workflows: int, waiting: int, rnd: Random) -> list[
     lacking["value"] /= max(1, workflows + waiting)
     hidden = max(parted(waiting, lacking)["tool"], waiting - told["missing_required"])
     partly = told["missing_required"] - (waiting - hidden)
-    full: list[Information] = ["complete"] * told["complete"] + ["minimal"] * told["minimal"]
+    levels: tuple[Information, ...] = ("complete", "minimal")
+    full = [level for level in levels for _ in range(told[level])]
     rnd.shuffle(full)
     return [
         *(Place("clarification", information, missing=True) for information in full[:hidden]),

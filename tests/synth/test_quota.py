@@ -121,7 +121,7 @@ def test_a_place_whose_candidate_was_rejected_is_filled_by_another(
     tmp_path: Path, graph: Graph
 ) -> None:
     one = Plan(seed=7, servers=("banking",), others=("banking",))
-    settings = SMALL.model_copy(update={"world_seeds": 1})
+    settings = SMALL.model_copy(update={"world_seeds": 2})
     synthesize(one, settings, graph, tmp_path / "tasks.jsonl")
     assert list(read(tmp_path / "rejections.jsonl", Rejection))
     found = stats(tmp_path / "tasks.jsonl")
