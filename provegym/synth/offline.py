@@ -24,7 +24,7 @@ from provegym.types import Perturbations
 from provegym.world.server import Server
 from provegym.world.world import World
 
-GIVE_UP, AIMING = 0.5, 0.8
+GIVE_UP, AIMING = 0.5, 0.9
 """How often a task with a turn to spare ends in a wish that is refused, and how often it does where
 there is a reason to aim at (ours)."""
 REASONS, AIMED = 4, 12

@@ -35,7 +35,7 @@ CHUNK = 64
 """Candidates that each of the two processes makes between two writes."""
 SPARE = 8
 """Candidates that are made beyond the tasks missing, for some become none."""
-PARTS = (0.7, 0.8, 0.9)
+PARTS = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Where parts end, in candidates as shares of all tasks: the later ones aim at refusals that were
 not met before."""
 MOST_CANDIDATES = 40
@@ -91,8 +91,9 @@ def _make(files: list[Any], maker: Maker, twin: Twin, progress: Callable[[int, i
     queue = Queue(limit if maker.places else most, map(maker.number, rejections.keys))
     duplicates = Duplicates(read(tasks.path, Task))
     for start, end in pairwise((0, *(round(limit * share) for share in PARTS), most)):
-        while len(tasks.keys) < limit and (due := _due(files, maker, queue, end)):
-            aims = _aims(maker, conversations.path, start) if start else NO_AIMS
+        due = _due(files, maker, queue, end)
+        aims = _aims(maker, conversations.path, start) if start and due else NO_AIMS
+        while due and len(tasks.keys) < limit:
             for (i, _), outcome in zip(due, _verified(maker, twin, due, aims), strict=True):
                 if len(tasks.keys) == limit:
                     break
@@ -100,6 +101,7 @@ def _make(files: list[Any], maker: Maker, twin: Twin, progress: Callable[[int, i
                     progress(len(tasks.keys), limit)
                 else:
                     queue.leave(i)
+            due = _due(files, maker, queue, end)
     if len(tasks.keys) < limit:
         raise InputError(
             f"only {len(tasks.keys)} of {limit} tasks after {most} candidates, "

@@ -34,6 +34,8 @@ REFUSED_DRAWS = 100
 """Calls that are tried for one that is refused for a certain reason."""
 CHANGES = 5
 """Of so many calls one is drawn anew, and the others are changes of it."""
+LEFT_OUT = 0.3
+"""How often a change of an optional argument is to leave it out."""
 MISSING = "not_found"
 """The code that says no more than that a row is not there."""
 
@@ -61,11 +63,14 @@ class Values:
         return dict(self._drawn[-1])
 
     def changed(self) -> dict[str, Any]:
-        """The latest arguments drawn, with another value for one of them."""
+        """The latest arguments drawn, with another value for one of them or without it."""
         given = dict(self._drawn[-1])
         if given:
             name = self._rnd.choice(list(given))
-            given[name] = self.another(name)
+            if name not in self._tool.required and self._rnd.random() < LEFT_OUT:
+                del given[name]
+            else:
+                given[name] = self.another(name)
         return given
 
     def another(self, name: str) -> Any:
