@@ -38,7 +38,7 @@ def line(text: str) -> None:
 
 def as_json(value: object) -> None:
     """Print `value` as one line of JSON for a program to read."""
-    line(msgspec.json.encode(value).decode())
+    line(msgspec.json.encode(value, enc_hook=str).decode())  # a path as its text
 
 
 def complain(text: str) -> None:

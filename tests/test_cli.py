@@ -143,6 +143,8 @@ def test_score_says_where_the_reasons_are(provegym: Command, scored: list[str]) 
     ran = provegym(*scored, "--explain")
     reasons = ran.out.splitlines()[-1].removeprefix("reasons: ")
     assert "pay" in Path(reasons).read_text("utf-8")
+    told = json.loads(provegym(*scored, "--explain", "--json").out)
+    assert told["explained"] == reasons
 
 
 def test_bad_input_is_one_line_and_2_and_writes_nothing(

@@ -145,12 +145,18 @@ class Planner:
         for _ in range(TRIES):
             start = len(self.steps), len(self.seen)
             choice = self._choose(tool, DEPTH, drawn)
-            if choice and self._looked(tool, start[0]) and say.says_all(tool, choice.said):
+            if choice and self._looked(tool, start[0]) and self._sayable(tool, choice):
                 error = vain.error(self.session, tool, choice.arguments)
                 if error.get("code") == code:
                     return Refusal(tool.name, choice, code, error["message"], start[0])
             self._forget(*start)
         return None
+
+    def _sayable(self, tool: Tool, choice: Choice) -> bool:
+        """Whether people can say all of the call's values: none is, or looks like, a row's id."""
+        ids = tuple(f"{t.prefix}_" for t in self.session.world.templates.values())
+        words = (word for said in choice.said.values() for word in said.replace('"', " ").split())
+        return say.says_all(tool, choice.said) and not any(word.startswith(ids) for word in words)
 
     def _looked(self, tool: Tool, start: int) -> bool:
         """Whether there is a look-up from step `start` on; if not, one is made of what the tool

@@ -18,6 +18,7 @@ from msgspec import NODEFAULT, Struct
 
 from provegym.world.fields import MONEY, SENSITIVE, Field, fields_of, money
 from provegym.world.server import Server, State
+from provegym.world.table import Template
 from provegym.world.tool import Tool
 
 OPTIONAL_RATE = 0.3
@@ -145,7 +146,14 @@ def _record(record: type[Struct], state: State, rnd: Random) -> dict[str, Any]:
 def _some_id(ref: str, state: State, rnd: Random) -> str:
     table = state.table_of(ref)
     found = None if rnd.random() < BAD_ID_RATE else table.any_id(rnd)
-    return found or f"{table.prefix}_{rnd.randrange(16**6):06x}"
+    return found or _no_id(table.template, rnd.randrange(16**6))
+
+
+def _no_id(table: Template[Any], number: int) -> str:
+    """An id of no row: of made-up letters or, where people say the ids, a mistyped one."""
+    if table.row.label or not table.ids:
+        return f"{table.prefix}_{number:06x}"
+    return f"{table.ids[number % len(table.ids)]}{number % 10}"
 
 
 def _number(p: Field, rnd: Random) -> int | float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -123,3 +124,25 @@ def test_ids_behind_two_look_ups_are_found() -> None:
             assert second.sources == {first.id}
             assert third.sources == {second.id}
     assert reached > 1
+
+
+@pytest.mark.parametrize(
+    ("server", "code"),
+    [
+        ("shopping", "unknown_coupon"),
+        ("filesystem", "unknown_user"),
+        ("food_delivery", "unknown_promo"),
+    ],
+)
+def test_a_wish_that_is_refused_names_no_row_by_its_id(server: str, code: str) -> None:
+    library = servers.load(server)
+    found = 0
+    for seed in range(2 * DRAWS):
+        session = open_session(server, seed)
+        tool = rng(seed, code).choice(vain.tools_that_refuse(library, code))
+        refusal = Planner(session, rng(seed, tool.name)).give_up(tool.name, code)
+        said = " ".join(refusal.choice.said.values()) if refusal else ""
+        found += bool(refusal)
+        prefixes = "|".join(t.prefix for t in session.world.templates.values())
+        assert not re.search(rf"\b(?:{prefixes})_[0-9a-z]{{6}}\b", said), said
+    assert found
