@@ -81,6 +81,9 @@ class Budget(Struct, frozen=True):
     tokens: int = 0
 
 
+FREE, NO_LIMIT = Prices(), Budget()
+
+
 class Claim:
     """What is set aside for one request under way."""
 
@@ -108,8 +111,8 @@ class Ledger:
 
     def __init__(
         self,
-        prices: Prices = Prices(),
-        budget: Budget = Budget(),
+        prices: Prices = FREE,
+        budget: Budget = NO_LIMIT,
         answered: Spent = NOTHING,
         lost: Spent = NOTHING,
     ) -> None:
@@ -184,7 +187,8 @@ class Ledger:
         else:
             name, limit = "budget_usd", f"${self.budget.usd:,.2f}"
             used, wanted = f"${self.usd:,.4f}", f"${self.prices.cost(worst):,.4f}"
-        presumed = f", of it {self.lost.requests:,} lost ones at their worst" * bool(self.lost)
+        lost = self.lost.requests
+        presumed = f", of it {lost:,} lost ones at their worst" if lost else ""
         return BudgetSpent(
             f"the budget of {limit} is spent: {self.spent.requests:,} requests took {used}"
             f"{presumed}, and the next may take {wanted}; raise {name} and run the same command "
