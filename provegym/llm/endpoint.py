@@ -68,9 +68,11 @@ class Endpoint:
         `ModelFault` where only this request fails, `BudgetSpent`, and `InputError` for what the
         user has to mend.
         """
-        since, answers = _now(), self._answers
-        failed = alone = 0
+        failed = alone = answers = 0
+        since = 0.0
         while isinstance(found := await self._attempt(request), Trouble):
+            if not failed:
+                since, answers = _now(), self._answers
             failed += 1
             by_itself = found.lost or (self._answers > answers and not found.busy)
             if by_itself:

@@ -66,6 +66,14 @@ class Prices(Struct, frozen=True):
     completion: float = 0.0
     cached: float | None = None
 
+    def tell(self, spent: Spent) -> str:
+        """In words, for a forecast or a summary; without the money where there are no prices."""
+        told = (
+            f"{spent.requests:,} requests, {spent.prompt_tokens:,} tokens read, "
+            f"{spent.completion_tokens:,} written"
+        )
+        return f"{told}, ${self.cost(spent):,.2f}" if self.prompt or self.completion else told
+
     def cost(self, spent: Spent) -> float:
         """In US dollars."""
         cached = self.prompt if self.cached is None else self.cached
@@ -147,7 +155,7 @@ class Ledger:
 
     def forecast(self, units: int, done: int = 0, guess: Spent = NOTHING) -> Spent:
         """What all `units` will take, from what the `done` ones took; where none is done, from
-        `guess`, what one unit may take. `prices.cost` turns it into money.
+        `guess`, what one unit may take. `prices` turn it into money and words.
         """
         return self.spent.times(units / done) if done else guess.times(units)
 

@@ -7,8 +7,10 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,9 +94,10 @@ def live(program: subprocess.Popen[str]) -> Life:
 def kept(file: Path) -> tuple[set[int], Spent, Spent]:
     """The numbers of the answers in a file, and what they took."""
     cache = Cache(file)
-    bodies = cache._db.execute("SELECT body FROM answers").fetchall()
     spent = cache.spent("m")
     cache.close()
+    with closing(sqlite3.connect(file)) as db:
+        bodies = db.execute("SELECT body FROM answers").fetchall()
     found = [json.loads(body)["choices"][0]["message"]["content"] for (body,) in bodies]
     assert len(found) == len(set(found))
     return set(map(int, found)), *spent

@@ -29,6 +29,13 @@ def test_a_forecast_scales_what_was_done_or_a_guess() -> None:
     assert PRICES.cost(ledger.forecast(1000, guess=Spent(3, 300, 60))) == pytest.approx(1.08)
 
 
+def test_what_was_spent_or_is_expected_is_told_in_one_line() -> None:
+    spent = Spent(3_100, 310_000, 65_000)
+    plain = "3,100 requests, 310,000 tokens read, 65,000 written"
+    assert Prices().tell(spent) == plain
+    assert PRICES.tell(spent) == f"{plain}, $1.14"
+
+
 def test_figures_name_every_part() -> None:
     ledger = Ledger(PRICES, answered=Spent(3, 300, 60, 90), lost=Spent(1, 100, 50))
     ledger.retries, ledger.hits = 2, 5
