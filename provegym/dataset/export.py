@@ -52,7 +52,7 @@ class Plan(Struct, frozen=True):
 class Exported(Struct, frozen=True):
     """What was written: rows by split, of so many tasks."""
 
-    out: Path
+    out: str
     format: str
     tasks: int
     rows: dict[str, int]
@@ -102,7 +102,7 @@ def export(
         # Before the move: a kill between the two leaves nothing that is refused the next time.
         records.write_manifest(out, made_by)
     records.write_manifest(out, replace(made_by, complete=True))
-    return Exported(out, plan.format, len(places), rows)
+    return Exported(str(out), plan.format, len(places), rows)
 
 
 def refuse_unfinished(tasks: Path) -> None:
