@@ -11,6 +11,8 @@ import typer
 from provegym import terminal
 from provegym.options import Json, example
 
+Tasks = Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")]
+
 app = typer.Typer(help="Files of tasks: counted, described, exported.", rich_markup_mode=None)
 
 Report = Annotated[
@@ -20,9 +22,37 @@ Report = Annotated[
 Licence = Annotated[str, typer.Option(help="The data set's, as Hugging Face's hub names it.")]
 
 
-@app.callback()
-def dataset() -> None:
-    """Keep `stats` a verb of its own while the group has only one."""
+@app.command(
+    "stats",
+    epilog=example(
+        "provegym dataset stats runs/demo/train/tasks.jsonl",
+        "provegym dataset stats runs/demo/train/tasks.jsonl --out stats.html",
+    ),
+)
+def show_stats(
+    tasks: Tasks,
+    out: Annotated[
+        Path | None, typer.Option(help="Page for the same with plots (HTML, one file).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Count tasks by server, tool, kind, length and perturbation, and how recoveries went."""
+    from provegym.dataset.stats import stats
+    from provegym.report.counts import check, write
+
+    if out:
+        check(out)
+    found = stats(tasks, *library())
+    if out:
+        write(found, str(tasks), out)
+    if json:
+        terminal.as_json(found)
+        return
+    for heads, rows in found.tables():
+        terminal.table(heads, rows)
+    terminal.line(f"{found.tasks} tasks: {found.coverage()}")
+    if out:
+        terminal.line(f"page: {out}")
 
 
 @app.command(
@@ -33,10 +63,8 @@ def dataset() -> None:
     )
 )
 def export(
-    tasks: Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")],
-    format: Annotated[
-        str, typer.Option(help="jsonl, parquet, hf, trl, verl, openai or sharegpt.")
-    ],
+    tasks: Tasks,
+    format: Annotated[str, typer.Option(help="jsonl, parquet, hf, trl, verl, openai or sharegpt.")],
     out: Annotated[Path, typer.Option(help="The file; a folder with splits and for hf.")],
     split: Annotated[
         str | None, typer.Option(help="Shares, by whole worlds: train=0.9,validation=0.1.")
@@ -78,7 +106,7 @@ def export(
 
 @app.command(epilog=example("provegym dataset card tasks.jsonl > card.md"))
 def card(
-    tasks: Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")],
+    tasks: Tasks,
     decontamination: Report = None,
     licence: Licence = "apache-2.0",
 ) -> None:
@@ -87,39 +115,6 @@ def card(
 
     report = read_report(decontamination) if decontamination else None
     terminal.line(render(tasks, library()[0], licence=licence, report=report).rstrip())
-
-
-@app.command(
-    "stats",
-    epilog=example(
-        "provegym dataset stats runs/demo/train/tasks.jsonl",
-        "provegym dataset stats runs/demo/train/tasks.jsonl --out stats.html",
-    ),
-)
-def show_stats(
-    tasks: Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")],
-    out: Annotated[
-        Path | None, typer.Option(help="Page for the same with plots (HTML, one file).")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Count tasks by server, tool, kind, length and perturbation, and how recoveries went."""
-    from provegym.dataset.stats import stats
-    from provegym.report.counts import check, write
-
-    if out:
-        check(out)
-    found = stats(tasks, *library())
-    if out:
-        write(found, str(tasks), out)
-    if json:
-        terminal.as_json(found)
-        return
-    for heads, rows in found.tables():
-        terminal.table(heads, rows)
-    terminal.line(f"{found.tasks} tasks: {found.coverage()}")
-    if out:
-        terminal.line(f"page: {out}")
 
 
 def library() -> tuple[dict[str, Collection[str]], dict[str, Collection[str]]]:

@@ -13,11 +13,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from provegym import __version__
 from provegym.dataset.stats import Stats, stats
 from provegym.errors import InputError
-from provegym.records import Manifest, beside, read, read_manifest
+from provegym.records import Manifest, beside, content_hash, read, read_manifest
 from provegym.types import Task
 
 LICENCE = "apache-2.0"
@@ -29,10 +30,13 @@ MATCHES = ("tool_names", "schemas", "entities", "sequences", "ngrams")
 
 
 class Report(Struct, frozen=True):
-    """A decontamination report: overlaps with each benchmark by what was compared."""
+    """A decontamination report: overlaps with each benchmark by what was compared, or the same in
+    Markdown. `parent` is the SHA-256 of the file of tasks it was made over, "" if not known.
+    """
 
     benchmarks: tuple[dict[str, Any], ...] = ()
     text: str = ""
+    parent: str = ""
 
 
 class _Lost(Struct):
@@ -51,8 +55,10 @@ class _Origin(Struct):
 
 def read_report(path: Path) -> Report:
     """The report at `path`. Raises `InputError` where it is missing or something else."""
+    made_by = read_manifest(path)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Report)
+        found = msgspec.json.decode(path.read_bytes(), type=Report)
+        return replace(found, parent=made_by.parent if made_by else "")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -79,7 +85,7 @@ def render(
         "Splits": _splits(splits, heldout) if splits else "",
         "Yield": _yield(tasks, found.tasks),
         "How it was made": _making(origin, read_manifest(tasks)),
-        "Decontamination": _decontamination(report),
+        "Decontamination": _decontamination(report, content_hash(tasks)),
         "Licences": _licences(licence, origin.teachers),
         "Use": USE if splits else "",
     }
@@ -193,25 +199,33 @@ def _making(origin: _Origin, manifest: Manifest | None) -> str:
         unknown = "The tasks have no manifest, so their root seed, settings and cost are not known."
         return f"{_table(('what', 'value'), rows)}\n\n{unknown}"
     cost = ", ".join(f"{name} {value:g}" for name, value in manifest.cost.items())
-    rows += [
-        ("root seed", manifest.seed),
-        ("cost", cost or "none was recorded"),
-        ("content of the worlds, SHA-256", manifest.world or "not recorded"),
-        ("settings, SHA-256", manifest.config or "not recorded"),
-    ]
+    if manifest.parent:  # a later step made it, which knows no seed and no world
+        rows.append(("taken from the file with SHA-256", manifest.parent))
+    else:
+        rows.append(("root seed", manifest.seed))
+        rows.append(("content of the worlds, SHA-256", manifest.world or "not recorded"))
+    rows.append(("cost", cost or "none was recorded"))
+    rows.append(("settings, SHA-256", manifest.config or "not recorded"))
     return _table(("what", "value"), rows)
 
 
-def _decontamination(report: Report | None) -> str:
+def _decontamination(report: Report | None, tasks: str) -> str:
+    """What the report says, and whether it is about these `tasks` (the SHA-256 of their file)."""
     if report is None:
         return "No decontamination report was made: overlap with public benchmarks is not known."
+    told = report.text.strip() or _overlaps(report)
+    if report.parent in ("", tasks):
+        return told
+    return f"{told}\n\nThe report was made over another file of tasks (SHA-256 {report.parent})."
+
+
+def _overlaps(report: Report) -> str:
+    heads = ("benchmark", *(name.replace("_", " ") for name in MATCHES))
     rows = [
         (one.get("name", "not named"), *(_count(one.get(key)) for key in MATCHES))
         for one in report.benchmarks
     ]
-    heads = ("benchmark", *(name.replace("_", " ") for name in MATCHES))
-    found = _table(heads, rows) if rows else "The report names no benchmark."
-    return "\n\n".join(filter(None, [found, report.text.strip()]))
+    return _table(heads, rows) if rows else "The report names no benchmark."
 
 
 def _licences(licence: str, teachers: Mapping[str, int]) -> str:

@@ -43,8 +43,7 @@ REPORT = {
     "benchmarks": [
         {"name": "BFCL", "tool_names": 3, "schemas": 0, "entities": ["x", "y"], "ngrams": 12},
         {"name": "tau2-bench", "sequences": {"a": 1}, "other": True},
-    ],
-    "text": "Nothing was left out.",
+    ]
 }
 
 
@@ -107,6 +106,13 @@ def test_a_card_tells_who_made_the_tasks_from_what_and_for_how_much(tasks: Path)
     assert "What openai:Qwen|3 wrote is also under the terms of that model or source." in text
 
 
+def test_a_file_that_a_later_step_made_has_no_seed_of_its_own(tasks: Path) -> None:
+    write_manifest(tasks, Manifest("tasks", parent="p" * 64, complete=True, rows=4))
+    text = render(tasks, LIBRARY)
+    assert f"\n| taken from the file with SHA-256 | {'p' * 64} |" in text
+    assert "root seed" not in text
+
+
 def test_a_card_says_what_is_not_known(tasks: Path) -> None:
     (tasks.parent / "rejections.jsonl").unlink()
     records.manifest_path(tasks).unlink()
@@ -121,8 +127,22 @@ def test_a_decontamination_report_is_shown_and_what_it_lacks_is_said(tasks: Path
     assert "| benchmark | tool names | schemas | entities | sequences | ngrams |" in text
     assert "\n| BFCL | 3 | 0 | 2 | not counted | 12 |" in text
     assert "\n| tau2-bench | not counted | not counted | not counted | 1 | not counted |" in text
-    assert "\n\nNothing was left out.\n" in text
     assert "No decontamination report was made" not in text
+
+
+def test_a_report_that_has_words_of_its_own_is_shown_in_them(tasks: Path) -> None:
+    told = {**REPORT, "text": "Nothing was left out.\n", "tasks": 4}
+    text = render(tasks, LIBRARY, report=read_report(report(tasks.parent, told)))
+    assert "\n## Decontamination\n\nNothing was left out.\n\n## Licences" in text
+
+
+def test_a_report_over_other_tasks_is_told_from_one_over_these(tasks: Path) -> None:
+    path = report(tasks.parent)
+    write_manifest(path, Manifest("decontamination", parent="f" * 64))
+    told = "The report was made over another file of tasks"
+    assert f"{told} (SHA-256 {'f' * 64})." in render(tasks, LIBRARY, report=read_report(path))
+    write_manifest(path, Manifest("decontamination", parent=records.content_hash(tasks)))
+    assert told not in render(tasks, LIBRARY, report=read_report(path))
 
 
 def test_a_report_that_names_no_benchmark_is_no_clean_bill(tasks: Path) -> None:
