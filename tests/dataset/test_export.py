@@ -7,31 +7,23 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
-from pydantic import ConfigDict, TypeAdapter
 
 from provegym import cli, cli_dataset, records
 from provegym.dataset import parquet
 from provegym.dataset.content import content_id
-from provegym.dataset.conversation import messages, parts
 from provegym.dataset.export import Exported, Plan, export
-from provegym.dataset.rows import Entry, TaskRow, VerlRow, sharegpt_rows, task_rows
+from provegym.dataset.rows import Entry, TaskRow, task_rows
 from provegym.errors import InputError, ManifestMismatch
 from provegym.records import Manifest, read_manifest, write_manifest
-from provegym.rollout.loop import tools_at
-from provegym.rollout.policies import oracle
-from provegym.rollout.run import rollout_file
 from provegym.types import (
     Certificate,
     Function,
@@ -40,22 +32,19 @@ from provegym.types import (
     Ref,
     Task,
     Tool,
-    Trace,
     Turn,
 )
-from provegym.worlds import open_session
 
 ROOT = Path(__file__).parents[2]
-SERVERS = ("banking", "calendar")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twenty-four certified tasks of all kinds, of twelve worlds with two servers."""
-    out = tmp_path_factory.mktemp("made") / "tasks.jsonl"
-    arguments = ["--limit", "24", "--seed", "5", "--servers", ",".join(SERVERS), "--out", str(out)]
-    assert cli.call(["synth", *arguments]) == 0
-    return out
+PAY_TOOL = Tool(Function("pay", "To pay.", {"type": "object", "properties": {"to": {}}}))
+PAY = GroundCall("g0", "pay", {"to": "Zoë"}, ("g9",), {"/to": Ref("g9", "/id")}, {"id": None})
+LATE = Task(
+    "late",
+    "clarification",
+    (Turn("Pay Zoë", (), "I cannot."), Turn("Now you can", (PAY,), "Done.", (PAY_TOOL,))),
+    ("bank",),
+    seed=4,
+)
 
 
 def tasks_of(path: Path) -> list[Task]:
@@ -78,30 +67,6 @@ def write(folder: Path, *tasks: Task) -> Path:
     path = folder / "tasks.jsonl"
     records.write_atomic(path, map(records.encode, tasks))
     return path
-
-
-LOOK = GroundCall("g0", "look", {"name": "Zoë"}, result={"id": "x1", "tags": [1, "a", None]})
-PAY = GroundCall("g1", "pay", {"to": "x1", "amount": 2}, ("g0",), {"/to": Ref("g0", "/id")}, True)
-
-
-def tool(name: str) -> Tool:
-    return Tool(Function(name, f"To {name}.", {"type": "object", "properties": {"to": {}}}))
-
-
-LATE = Task(
-    "late",
-    "clarification",
-    (
-        Turn("Pay Zoë 2", (LOOK,), "I cannot pay."),
-        Turn("Now you can", (PAY,), "Done.", (tool("pay"),)),
-        Turn("Thanks", (), ""),
-    ),
-    servers=("bank",),
-    seed=4,
-    reference_time="2026-03-02T09:00:00+00:00",
-    tools=(tool("look"),),
-    perturbations=Perturbations(missing_function="pay"),
-)
 
 
 # --- whole tasks ---------------------------------------------------------------------------
@@ -160,7 +125,7 @@ def test_whatever_a_task_holds_comes_back_from_parquet(
     shown = (Tool(Function("pay", "", schema)),)
     task = replace(
         LATE,
-        turns=(Turn("Pay", (LOOK, call), "", shown if late else ()), Turn()),
+        turns=(Turn("Pay", (PAY, call), "", shown if late else ()), Turn()),
         tools=shown,
         final_changes={"bank.accounts": {"+1": arguments, "a": None}},
         certificate=Certificate(True, "d", {"ok": late}, {"strict": scores}),
@@ -192,137 +157,6 @@ def test_a_number_that_parquet_cannot_hold_is_named(tmp_path: Path) -> None:
 def test_a_row_of_something_else_is_no_task() -> None:
     with pytest.raises(InputError, match="this row holds no task"):
         parquet.task_of({"id": "a", "text": "b"})
-
-
-# --- conversations -------------------------------------------------------------------------
-
-
-def live(tasks: Path, out: Path) -> dict[str, list[dict[str, Any]]]:
-    """What the oracle said and heard on live sessions, without what only traces have."""
-    rollout_file(tasks, "oracle", out, open_session=open_session, make_policy=oracle)
-    return {t.task_id: list(map(bare, t.messages)) for t in records.read(out, Trace)}
-
-
-def bare(message: dict[str, Any]) -> dict[str, Any]:
-    """A message with its JSON decoded."""
-    kept = {k: v for k, v in message.items() if k not in ("name", "call_form")}
-    if message["role"] == "tool":
-        kept["content"] = json.loads(kept["content"])
-    for call in (kept := json.loads(json.dumps(kept))).get("tool_calls", ()):
-        call["function"]["arguments"] = json.loads(call["function"]["arguments"])
-    return kept
-
-
-def test_a_conversation_is_the_one_that_the_oracle_has_with_live_servers(
-    made: Path, tmp_path: Path
-) -> None:
-    played = live(made, tmp_path / "traces.jsonl")
-    assert len(played) == 24
-    for task in tasks_of(made):
-        assert list(map(bare, messages(task))) == played[task.id]
-
-
-def test_a_task_is_cut_where_tools_appear_and_what_came_before_is_joined() -> None:
-    first, second = parts(LATE)
-    assert [[t.function.name for t in part.tools] for part in (first, second)] == [
-        ["look"],
-        ["look", "pay"],
-    ]
-    assert first.turns == LATE.turns[:1]
-    assert second.turns == (
-        Turn("Pay Zoë 2\n\nNow you can", (LOOK, PAY), "Done."),
-        Turn("Thanks", (), ""),
-    )
-    assert parts(first) == (first,)
-
-
-def test_openai_rows_have_the_types_of_its_client(made: Path, tmp_path: Path) -> None:
-    told = exported(made, tmp_path / "out.jsonl", "openai")
-    late = sum(any(turn.tools for turn in task.turns) for task in tasks_of(made))
-    assert late > 0
-    assert told.rows == {"train": 24 + late}
-    strict = ConfigDict(extra="forbid", strict=True)
-    said = TypeAdapter(list[ChatCompletionMessageParam], config=strict)
-    shown = TypeAdapter(list[ChatCompletionToolParam], config=strict)
-    with pytest.raises(ValueError, match="extra"):
-        said.validate_python([{"role": "user", "content": "a", "other": 1}])
-    rows = lines(tmp_path / "out.jsonl")
-    for row in rows:
-        for message in said.validate_python(row["messages"]):
-            list(message.get("tool_calls", ()))  # type: ignore[call-overload]
-        shown.validate_python(row["tools"])
-        assert row["parallel_tool_calls"] is False
-        assert set(row) == {"id", "task_id", "messages", "tools", "parallel_tool_calls"}
-    assert len({row["id"] for row in rows}) == len(rows)
-    assert {row["task_id"] for row in rows} == {task.id for task in tasks_of(made)}
-
-
-def test_every_call_of_a_conversation_is_of_a_tool_that_it_shows_and_is_answered(
-    made: Path, tmp_path: Path
-) -> None:
-    exported(made, tmp_path / "out.jsonl", "openai")
-    calls: Counter[str] = Counter()
-    for row in lines(tmp_path / "out.jsonl"):
-        shown = {t["function"]["name"] for t in row["tools"]}
-        asked = [c for m in row["messages"] for c in m.get("tool_calls", ())]
-        assert {c["function"]["name"] for c in asked} <= shown
-        heard = [m["tool_call_id"] for m in row["messages"] if m["role"] == "tool"]
-        assert [c["id"] for c in asked] == heard
-        calls[row["task_id"]] = max(calls[row["task_id"]], len(asked))
-    assert calls == {task.id: len(task.ground_truth) for task in tasks_of(made)}
-
-
-def test_sharegpt_rows_are_as_its_readers_want_them() -> None:
-    first, second = sharegpt_rows(Entry(LATE, "h", "train", 0))
-    assert (first.id, second.id, second.task_id) == ("h", "h.1", "late")
-    assert first.system.startswith("You get things done with tools. It is 2026-03-02T09:00")
-    assert json.loads(first.tools) == [
-        {
-            "name": "look",
-            "description": "To look.",
-            "parameters": {"type": "object", "properties": {"to": {}}},
-        }
-    ]
-    assert [(m["from"], m["value"]) for m in second.conversations] == [
-        ("human", "Pay Zoë 2\n\nNow you can"),
-        ("function_call", '{"name":"look","arguments":{"name":"Zoë"}}'),
-        ("observation", '{"id":"x1","tags":[1,"a",null]}'),
-        ("function_call", '{"name":"pay","arguments":{"to":"x1","amount":2}}'),
-        ("observation", "true"),
-        ("gpt", "Done."),
-        ("human", "Thanks"),
-        ("gpt", "Done."),
-    ]
-
-
-def test_sharegpt_speakers_alternate(made: Path, tmp_path: Path) -> None:
-    exported(made, tmp_path / "out.jsonl", "sharegpt")
-    for row in lines(tmp_path / "out.jsonl"):
-        speakers = [message["from"] for message in row["conversations"]]
-        assert len(speakers) % 2 == 0
-        assert set(speakers[::2]) <= {"human", "observation"}
-        assert set(speakers[1::2]) <= {"gpt", "function_call"}
-
-
-# --- prompts -------------------------------------------------------------------------------
-
-
-def test_verl_rows_have_its_columns_and_the_whole_task(made: Path, tmp_path: Path) -> None:
-    exported(made, tmp_path / "out.parquet", "verl")
-    rows = loaded("parquet", tmp_path / "out.parquet", tmp_path)
-    assert rows.column_names == [*VerlRow.__struct_fields__]
-    for number, (row, task) in enumerate(zip(rows, tasks_of(made), strict=True)):
-        assert [m["role"] for m in row["prompt"]] == ["system", "user"]
-        assert row["prompt"][1]["content"] == task.turns[0].user
-        assert (row["data_source"], row["agent_name"]) == ("provegym", "provegym")
-        truth = json.loads(row["reward_model"]["ground_truth"])
-        assert [(c["turn"], c["name"], c["arguments"]) for c in truth] == [
-            (turn, call.name, call.arguments) for turn, call in task.ground_truth
-        ]
-        extra = row["extra_info"]
-        assert (extra["index"], extra["split"], extra["id"]) == (number, "train", row["id"])
-        assert msgspec.json.decode(extra["task"], type=Task) == task
-        assert msgspec.json.decode(extra["tools"], type=tuple[Tool, ...]) == tools_at(task, 0)
 
 
 # --- splits and data sets ------------------------------------------------------------------
