@@ -20,7 +20,7 @@ install: .venv/installed
 # verl's workers do not start beside trl, so verl has an environment of its own; a slow test uses it.
 .venv-verl/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-verl
-	.venv-verl/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[verl]'
+	.venv-verl/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[verl]'
 	touch $@
 
 demo: install

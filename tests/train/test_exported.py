@@ -41,6 +41,65 @@ class Episode:
         self.task = msgspec.json.decode(row["task"], type=Task)
 
 
+class Rollouts:
+    """Our episodes as TRL's `rollout_func`; keeps what each one was given."""
+
+    def __init__(self, codec: Codec, open_session: SessionOpener) -> None:
+        self.codec, self.open_session = codec, open_session
+        self.seen: list[tuple[Any, dict[str, Any]]] = []
+
+    def __call__(self, prompts: list[Any], trainer: GRPOTrainer) -> dict[str, Any]:
+        """Play the task of each environment live."""
+        given = [episode.row for episode in trainer.environments]
+        self.seen += zip(prompts, given, strict=True)
+        jobs = [Job(e.task, i, "grpo", 0) for i, e in enumerate(trainer.environments)]
+        limits = Limits(prompt=1000, completion=120, reply=40)
+        policies = LocalPolicies(trainer.model, self.codec, temperature=1.0, limits=limits)
+        strict, steps = partial(score, preset="strict"), LoopLimits(max_steps=2)
+        episodes = play(jobs, policies, self.open_session, strict, steps)
+        scripts = [episode.policy.transcript for episode in episodes]
+        return {
+            "prompt_ids": [script.prompt_ids for script in scripts],
+            "completion_ids": [script.completion_ids for script in scripts],
+            "env_mask": [script.completion_mask for script in scripts],
+            "logprobs": None,
+            "normalized": [episode.score.normalized for episode in episodes],
+        }
+
+
+def reward(normalized: list[float], **_: Any) -> list[float]:
+    return normalized
+
+
+def settings(folder: Path) -> GRPOConfig:
+    return GRPOConfig(
+        output_dir=str(folder),
+        max_steps=2,
+        per_device_train_batch_size=4,
+        num_generations=2,
+        report_to="none",
+        save_strategy="no",
+        use_cpu=True,
+        bf16=False,
+        activation_checkpointing=False,
+        dataloader_pin_memory=False,
+        disable_tqdm=True,
+    )
+
+
+def exported(tasks: list[Task], form: str, folder: Path) -> Path:
+    records.write_atomic(folder / "tasks.jsonl", map(records.encode, tasks))
+    export(folder / "tasks.jsonl", folder / f"{form}.parquet", Plan(form), {})
+    return folder / f"{form}.parquet"
+
+
+def opening(task: Task) -> list[dict[str, str]]:
+    return [
+        {"role": "system", "content": system_prompt(task)},
+        {"role": "user", "content": task.turns[0].user},
+    ]
+
+
 def test_trl_trains_on_exported_rows_and_each_environment_gets_its_task(
     tasks: list[Task],
     tokenizer: Any,
@@ -53,73 +112,30 @@ def test_trl_trains_on_exported_rows_and_each_environment_gets_its_task(
     template = files("trl") / "chat_templates" / "qwen3_instruct_2507.jinja"
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.chat_template = template.read_text()  # environments need one that knows tools
-    records.write_atomic(tmp_path / "tasks.jsonl", map(records.encode, tasks))
-    out = tmp_path / "trl.parquet"
-    export(tmp_path / "tasks.jsonl", out, Plan("trl"), {})
-    rows = load_dataset("parquet", data_files=str(out), split="train", cache_dir=str(tmp_path))
-    codec = Codec(tokenizer)
-    limits = Limits(prompt=1000, completion=120, reply=40)
-    seen: list[dict[str, Any]] = []
-
-    def rollout(prompts: list[Any], trainer: GRPOTrainer) -> dict[str, Any]:
-        jobs = [Job(e.task, i, "grpo", 0) for i, e in enumerate(trainer.environments)]
-        policies = LocalPolicies(trainer.model, codec, temperature=1.0, limits=limits)
-        strict, steps = partial(score, preset="strict"), LoopLimits(max_steps=2)
-        episodes = play(jobs, policies, open_session, strict, steps)
-        seen.extend(
-            {"prompt": p, "row": e.row, "task": e.task}
-            for p, e in zip(prompts, trainer.environments, strict=True)
-        )
-        scripts = [episode.policy.transcript for episode in episodes]
-        return {
-            "prompt_ids": [script.prompt_ids for script in scripts],
-            "completion_ids": [script.completion_ids for script in scripts],
-            "env_mask": [script.completion_mask for script in scripts],
-            "logprobs": None,
-            "normalized": [episode.score.normalized for episode in episodes],
-        }
-
-    def reward(normalized: list[float], **_: Any) -> list[float]:
-        return normalized
-
-    settings = GRPOConfig(
-        output_dir=str(tmp_path / "out"),
-        max_steps=2,
-        per_device_train_batch_size=4,
-        num_generations=2,
-        report_to="none",
-        save_strategy="no",
-        use_cpu=True,
-        bf16=False,
-        activation_checkpointing=False,
-        dataloader_pin_memory=False,
-        disable_tqdm=True,
-    )
+    path = str(exported(tasks, "trl", tmp_path))
+    rows = load_dataset("parquet", data_files=path, split="train", cache_dir=str(tmp_path))
+    rollouts = Rollouts(Codec(tokenizer), open_session)
     with models.calm():
         trainer = GRPOTrainer(
             model=fresh,
             reward_funcs=[reward],
-            args=settings,
+            args=settings(tmp_path / "out"),
             train_dataset=rows,
             processing_class=tokenizer,
             environment_factory=Episode,
-            rollout_func=rollout,
+            rollout_func=rollouts,
         )
         trainer.train()
     assert trainer.state.global_step == 2
-    known = {task.id: task for task in tasks}
-    assert {one["row"]["task_id"] for one in seen} == known.keys()
-    for one in seen:
-        task = known[one["row"]["task_id"]]
-        assert one["task"] == task
-        assert one["prompt"] == [
-            {"role": "system", "content": system_prompt(task)},
-            {"role": "user", "content": task.turns[0].user},
-        ]
-        shown = msgspec.json.decode(one["row"]["tools"], type=tuple[Tool, ...])
-        assert shown == task.tools
     rewards = torch.tensor([row["reward"] for row in trainer.state.log_history[:2]])
     assert rewards.isfinite().all()
+    known = {task.id: task for task in tasks}
+    assert {row["task_id"] for _, row in rollouts.seen} == known.keys()
+    for prompt, row in rollouts.seen:
+        task = known[row["task_id"]]
+        assert msgspec.json.decode(row["task"], type=Task) == task
+        assert msgspec.json.decode(row["tools"], type=tuple[Tool, ...]) == task.tools
+        assert prompt == opening(task)
 
 
 VERL = """
@@ -153,8 +169,7 @@ def test_verl_s_data_set_gives_its_agent_loop_each_task(
 ) -> None:
     made = ["make", "--silent", f"PYTHON={sys.executable}", ".venv-verl/installed"]
     subprocess.run(made, cwd=ROOT, check=True)
-    records.write_atomic(tmp_path / "tasks.jsonl", map(records.encode, tasks))
-    export(tmp_path / "tasks.jsonl", tmp_path / "verl.parquet", Plan("verl"), {})
+    exported(tasks, "verl", tmp_path)
     tokenizer.save_pretrained(tmp_path / "tokenizer")
     command = [ROOT / ".venv-verl/bin/python", "-c", VERL, str(tmp_path)]
     subprocess.run(command, cwd=tmp_path, env={**os.environ, "HF_HUB_OFFLINE": "1"}, check=True)
@@ -162,8 +177,4 @@ def test_verl_s_data_set_gives_its_agent_loop_each_task(
     assert batch["index"] == [0, 1, 2]
     assert batch["agent_name"] == ["provegym"] * 3
     assert [msgspec.json.decode(i["task"], type=Task) for i in batch["extra_info"]] == tasks
-    for said, task in zip(batch["raw_prompt"], tasks, strict=True):
-        assert said == [
-            {"role": "system", "content": system_prompt(task)},
-            {"role": "user", "content": task.turns[0].user},
-        ]
+    assert batch["raw_prompt"] == list(map(opening, tasks))
