@@ -46,10 +46,10 @@ class _Lost(Struct):
 
 
 class _Origin(Struct):
-    """Tasks by teacher and by world seed, and how many are certified."""
+    """Tasks by teacher, the seeds of their worlds, and how many are certified."""
 
     teachers: Counter[str]
-    worlds: Counter[int]
+    worlds: set[int]
     certified: int
 
 
@@ -133,17 +133,17 @@ def _front(count: int, licence: str, splits: Mapping[str, int] | None) -> str:
 
 def _origin(tasks: Path) -> _Origin:
     teachers: Counter[str] = Counter()
-    worlds: Counter[int] = Counter()
+    worlds: set[int] = set()
     certified = 0
     for task in read(tasks, Task):
         teachers[task.teacher or "not named"] += 1
-        worlds[task.seed] += 1
+        worlds |= {task.seed} if task.servers else set()
         certified += task.certificate.passed
     return _Origin(teachers, worlds, certified)
 
 
 def _composition(found: Stats) -> str:
-    groups = {
+    groups: dict[str, Mapping[Any, int]] = {
         "Kind": found.kinds,
         "Server that the task is about": found.servers,
         "Information in the first turn": found.information,
@@ -188,7 +188,7 @@ def _yield(tasks: Path, kept: int) -> str:
 
 
 def _making(origin: _Origin, manifest: Manifest | None) -> str:
-    total, seeds = origin.worlds.total(), sorted(origin.worlds)
+    total, seeds = origin.teachers.total(), sorted(origin.worlds)
     rows: list[tuple[str, object]] = [
         ("teacher", ", ".join(f"{name} ({n} tasks)" for name, n in origin.teachers.items())),
         ("certified by replay", f"{origin.certified} of {total} tasks"),

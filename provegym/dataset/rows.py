@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     task: Task
     id: str
     split: str
-    index: int
+    number: int
 
 
 class TaskRow(Task, frozen=True, kw_only=True):
@@ -132,7 +132,7 @@ def verl_rows(entry: Entry) -> Iterator[VerlRow]:
         prompt=_prompt(task),
         ability="tool_use",
         reward_model=RewardModel("rule", _json(calls)),
-        extra_info=ExtraInfo(entry.index, entry.split, entry.id, task.id, tools, _json(task)),
+        extra_info=ExtraInfo(entry.number, entry.split, entry.id, task.id, tools, _json(task)),
     )
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from provegym.dataset.content import content_id
 from provegym.errors import InputError
 from provegym.seeding import derive
 from provegym.types import Task
@@ -16,20 +17,23 @@ HELDOUT = "heldout"
 
 
 class Origin(NamedTuple):
-    """What a task must not share with one of another split."""
+    """What a task must not share with one of another split. `world` is its seed as text; a task
+    without servers has no world, and what stands for it there is its own alone.
+    """
 
-    seed: int
+    world: str
     servers: frozenset[str]
 
 
 def origin(task: Task, owners: Mapping[str, str]) -> Origin:
-    """The task's world seed and every server it touches: those that it names, and the `owners` of
+    """The task's world and every server it touches: those that it names, and the `owners` of
     the tools that it shows or calls, distractors included.
     """
     shown = [task.tools, *(turn.tools for turn in task.turns)]
     tools = {tool.function.name for part in shown for tool in part}
     tools |= {call.name for _, call in task.ground_truth}
-    return Origin(task.seed, frozenset(task.servers) | {owners[t] for t in tools if t in owners})
+    world = str(task.seed) if task.servers else content_id(task)
+    return Origin(world, frozenset(task.servers) | {owners[t] for t in tools if t in owners})
 
 
 def shares(text: str) -> dict[str, float]:
@@ -57,17 +61,17 @@ def assign(
     """The split of each task, in order.
 
     Tasks that touch a server of `heldout` are in the split `HELDOUT`. Of the others, all of one
-    world seed are in one split; which, depends on hashes of the seeds alone, and the shares are
-    met as nearly as whole worlds allow, those of the small splits first. A world may be both in
+    world are in one split; which, depends on hashes of the worlds' seeds, and the shares are met
+    as nearly as whole worlds allow, those of the small splits first. A world may be both in
     `HELDOUT` and elsewhere: there it has other servers.
 
     Raises `InputError` where a split would be empty.
     """
     apart = [not origin.servers.isdisjoint(heldout) for origin in origins]
     pairs = list(zip(origins, apart, strict=True))
-    sizes = Counter(origin.seed for origin, out in pairs if not out)
+    sizes = Counter(origin.world for origin, out in pairs if not out)
     split_of = _worlds(sizes, wanted)
-    found = [HELDOUT if out else split_of[origin.seed] for origin, out in pairs]
+    found = [HELDOUT if out else split_of[origin.world] for origin, out in pairs]
     for name in [*wanted, *([HELDOUT] if heldout else [])]:
         if name not in found:
             raise InputError(
@@ -82,15 +86,15 @@ def _is_share(text: str) -> bool:
     return re.fullmatch(r"[0-9]*\.?[0-9]+", text) is not None and float(text) > 0
 
 
-def _worlds(sizes: Mapping[int, int], wanted: Mapping[str, float]) -> dict[int, str]:
-    """The split of each world seed; `sizes` are tasks by seed. The largest split takes the rest."""
-    left = sorted(sizes, key=lambda seed: derive(seed, "split"))
+def _worlds(sizes: Mapping[str, int], wanted: Mapping[str, float]) -> dict[str, str]:
+    """The split of each world; `sizes` are tasks by world. The largest split takes the rest."""
+    left = sorted(sizes, key=lambda world: derive(0, "split", world))
     *small, largest = sorted(wanted, key=lambda name: (wanted[name], name))
-    found: dict[int, str] = {}
+    found: dict[str, str] = {}
     for name in small:
-        chosen = _nearest([sizes[seed] for seed in left], wanted[name] * sum(sizes.values()))
+        chosen = _nearest([sizes[world] for world in left], wanted[name] * sum(sizes.values()))
         found |= {left[i]: name for i in chosen}
-        left = [seed for seed in left if seed not in found]
+        left = [world for world in left if world not in found]
     return found | dict.fromkeys(left, largest)
 
 

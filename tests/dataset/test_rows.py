@@ -81,9 +81,11 @@ def bare(message: dict[str, Any]) -> dict[str, Any]:
     """A message with its JSON decoded."""
     kept = {k: v for k, v in message.items() if k not in ("name", "call_form")}
     if message["role"] == "tool":
-        kept["content"] = json.loads(kept["content"])
-    for call in (kept := json.loads(json.dumps(kept))).get("tool_calls", ()):
-        call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+        kept["content"] = json.loads(message["content"])
+    if calls := message.get("tool_calls"):
+        functions = [call["function"] for call in calls]
+        made = [(f["name"], json.loads(f["arguments"])) for f in functions]
+        kept["tool_calls"] = [(c["id"], c["type"], *f) for c, f in zip(calls, made, strict=True)]
     return kept
 
 

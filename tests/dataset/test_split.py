@@ -24,7 +24,7 @@ def tools(*names: str) -> tuple[Tool, ...]:
 
 def of(sizes: dict[int, int]) -> list[Origin]:
     """So many tasks by world seed, mixed up."""
-    found = [Origin(seed, BANK) for seed, count in sizes.items() for _ in range(count)]
+    found = [Origin(str(seed), BANK) for seed, count in sizes.items() for _ in range(count)]
     Random(1).shuffle(found)
     return found
 
@@ -32,7 +32,13 @@ def of(sizes: dict[int, int]) -> list[Origin]:
 def test_a_task_touches_servers_that_it_names_shows_or_calls() -> None:
     turns = (Turn("a"), Turn("b", (GroundCall("g0", "drive", {}),), tools=tools("fly")))
     task = Task("a", "workflow", turns, ("bank",), seed=3, tools=tools("buy", "unknown"))
-    assert origin(task, OWNERS) == Origin(3, frozenset({"bank", "shop", "car", "plane"}))
+    assert origin(task, OWNERS) == Origin("3", frozenset({"bank", "shop", "car", "plane"}))
+
+
+def test_a_task_without_servers_is_a_world_of_its_own() -> None:
+    one, other = (Task(name, "abstention", (Turn(name),)) for name in "ab")
+    assert origin(one, OWNERS).world != origin(other, OWNERS).world
+    assert origin(one, OWNERS) == origin(one, OWNERS)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def test_no_division_of_whole_worlds_meets_the_share_better(
 ) -> None:
     origins = of(sizes)
     names = assign(origins, {"train": 1 - share, "validation": share})
-    homes = {(o.seed, name) for o, name in zip(origins, names, strict=True)}
+    homes = {(o.world, name) for o, name in zip(origins, names, strict=True)}
     assert len(homes) == len(sizes)  # a world is in one split
     target = share * len(origins)
     chosen = [c for n in range(1, len(sizes)) for c in combinations(sizes.values(), n)]
@@ -103,14 +109,14 @@ def test_the_split_of_a_world_hangs_on_no_order(sizes: dict[int, int], rnd: Rand
 def test_seeds_in_a_row_are_spread() -> None:
     origins = of(dict.fromkeys(range(100), 1))
     names = assign(origins, {"train": 0.5, "test": 0.5})
-    by_seed = dict(zip([o.seed for o in origins], names, strict=True))
-    firsts = [by_seed[seed] for seed in range(50)].count("train")
+    by_seed = dict(zip([o.world for o in origins], names, strict=True))
+    firsts = [by_seed[str(seed)] for seed in range(50)].count("train")
     assert 10 < firsts < 40  # by chance it is outside once in a million
 
 
 def test_a_held_out_server_is_in_no_other_split() -> None:
     origins = [
-        Origin(seed, frozenset({"bank", other} if other else {"bank"}))
+        Origin(str(seed), frozenset({"bank", other} if other else {"bank"}))
         for seed in range(20)
         for other in ("", "shop", "car")
     ]
@@ -118,7 +124,7 @@ def test_a_held_out_server_is_in_no_other_split() -> None:
     pairs = list(zip(origins, names, strict=True))
     assert all(("shop" in o.servers) == (name == HELDOUT) for o, name in pairs)
     assert Counter(names) == {HELDOUT: 20, "train": 30, "test": 10}
-    seeds = {s: {o.seed for o, name in pairs if name == s} for s in ("train", "test")}
+    seeds = {s: {o.world for o, name in pairs if name == s} for s in ("train", "test")}
     assert not seeds["train"] & seeds["test"]
 
 

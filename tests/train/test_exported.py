@@ -171,7 +171,7 @@ def test_verl_s_data_set_gives_its_agent_loop_each_task(
     subprocess.run(made, cwd=ROOT, check=True)
     exported(tasks, "verl", tmp_path)
     tokenizer.save_pretrained(tmp_path / "tokenizer")
-    command = [ROOT / ".venv-verl/bin/python", "-c", VERL, str(tmp_path)]
+    command = [str(ROOT / ".venv-verl/bin/python"), "-c", VERL, str(tmp_path)]
     subprocess.run(command, cwd=tmp_path, env={**os.environ, "HF_HUB_OFFLINE": "1"}, check=True)
     batch = json.loads((tmp_path / "batch.json").read_text())
     assert batch["index"] == [0, 1, 2]
