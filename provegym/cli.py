@@ -46,6 +46,7 @@ EXTRAS = {
     "torch": "train",
     "transformers": "train",
     "trl": "train",
+    "pyarrow": "data",
     "openai": "llm",
     "mcp": "gateway",
     "numpy": "eval",

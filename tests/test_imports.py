@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "llm": CORE | {"rollout", "config"},  # a policy implements the loop's protocol
     "rollout": CORE | {"world", "servers"},  # a policy is a coroutine, so neither llm nor rewards
     "gateway": CORE | {"world", "servers"},
-    "dataset": CORE,
+    "dataset": CORE | {"rollout"},  # an export shows the prompt and tools that the loop shows
     "synth": EPISODE | {"config", "graph", "llm", "rewards", "dataset"},
     "train": EPISODE | {"config", "llm", "rewards", "dataset", "evals"},
     "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
@@ -77,6 +77,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "trl": ("train/",),
     "verl": ("train/",),
     "datasets": ("train/", "dataset/"),
+    "pyarrow": ("dataset/",),
     "ray": ("train/", "synth/", "gateway/fleet.py"),
     "mcp": ("gateway/",),
     "openai": ("llm/",),
