@@ -48,6 +48,8 @@ EXTRAS = {
     "trl": "train",
     "openai": "llm",
     "mcp": "gateway",
+    "datasketch": "data",
+    "py3langid": "data",
     "numpy": "eval",
     "scipy": "eval",
 }

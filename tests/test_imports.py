@@ -77,6 +77,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "trl": ("train/",),
     "verl": ("train/",),
     "datasets": ("train/", "dataset/"),
+    "datasketch": ("dataset/",),
+    "py3langid": ("dataset/",),
     "ray": ("train/", "synth/", "gateway/fleet.py"),
     "mcp": ("gateway/",),
     "openai": ("llm/",),
