@@ -29,7 +29,10 @@ from provegym import cli, servers
 from provegym.config import load
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("tour", "reward", "add-a-server", "design")))
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("tour", "reward", "add-a-server", "quality", "design")),
+)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ENDPOINT = "http://127.0.0.1:8000/v1"
 

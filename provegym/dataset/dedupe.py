@@ -16,13 +16,12 @@ from provegym.dataset.overlap import words_of
 from provegym.types import Certificate, Task
 
 JACCARD = 0.7
-"""Two tasks whose sets of calls overlap at least this much are duplicates (paper 3.2, step 5)."""
-SAID = 0.8
-"""The same for the sets of `SHINGLE` words in a row that their users say."""
+"""Two tasks whose sets of calls overlap at least this much are duplicates (paper 3.2, step 5), and
+so are two whose users say as many of the same `SHINGLE` words in a row."""
 SHINGLE = 3
 BANDS, ROWS = 32, 4
-"""MinHash over 128 permutations: a pair at `SAID` is compared with a probability of
-1 - (1 - 0.8 ** 4) ** 32, all but one in 20 million, and then by its exact Jaccard index."""
+"""MinHash over 128 permutations: of the pairs at `JACCARD`, 1 - (1 - 0.7 ** 4) ** 32 are met, all
+but one in 6,500, and each is then judged by its exact index."""
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
@@ -97,13 +96,13 @@ class Sayings:
         self._shingles: list[tuple[str, frozenset[str]]] = []
 
     def nearest_or_add(self, task: Task) -> tuple[str, float] | None:
-        """The most similar task and the Jaccard index, or None below `SAID`: then it is added."""
+        """The most similar task and the Jaccard index, or None below `JACCARD`: then it is added."""
         said = shingles(task)
         hashed = self._empty.copy()
         hashed.update_batch([shingle.encode() for shingle in said])
         scored = [(_jaccard(said, self._shingles[i][1]), -i) for i in self._buckets.query(hashed)]
         index, place = max(scored, default=(0.0, 0))
-        if index >= SAID:
+        if index >= JACCARD:
             return self._shingles[-place][0], index
         self._buckets.insert(len(self._shingles), hashed)
         self._shingles.append((task.id, said))
