@@ -11,6 +11,7 @@ from msgspec import Struct
 from provegym import records
 from provegym.dataset.benchmarks import Benchmark
 from provegym.dataset.overlap import ASPECTS, NAMED, NGRAM, SET, STRICT_NGRAM, Item, of_task
+from provegym.errors import InputError
 from provegym.types import Task
 
 EXAMPLES = 20
@@ -68,19 +69,20 @@ def decontaminate(tasks: Iterable[Task], benchmarks: Sequence[Benchmark]) -> Rep
     """Compare every task with every item."""
     theirs = [_places(benchmark.items) for benchmark in benchmarks]
     shared: list[dict[str, Places]] = [{aspect: {} for aspect in ASPECTS} for _ in benchmarks]
-    seen, tainted = 0, dict[str, None]()
-    for task in tasks:
+    seen, contaminated = 0, dict[str, None]()
+    for item in map(of_task, tasks):
         seen += 1
-        item = of_task(task)
         for aspect, parts in ASPECTS.items():
             ours = parts(item)
             for places, found in zip(theirs, shared, strict=True):
-                for what in ours & places[aspect].keys():
-                    found[aspect].setdefault(what, []).append(task.id)
-                    if aspect in DROPPED_FOR:
-                        tainted[task.id] = None
+                hits = ours & places[aspect].keys()
+                for what in hits:
+                    found[aspect].setdefault(what, []).append(item.id)
+                if hits and aspect in DROPPED_FOR:
+                    contaminated[item.id] = None
     overlaps = tuple(map(_overlap, benchmarks, theirs, shared))
-    return Report(seen, overlaps, tuple(tainted), _text(seen, overlaps, len(tainted)))
+    text = _text(seen, overlaps, len(contaminated))
+    return Report(seen, overlaps, tuple(contaminated), text)
 
 
 def _places(items: Iterable[Item]) -> dict[str, Places]:
@@ -117,11 +119,11 @@ def _examples(hits: Places, theirs: Places) -> tuple[Hit, ...]:
 _RULES = (
     f"Tool names are compared without their class and in one case, sets of parameter names from "
     f"{SET} names on, smaller ones with the tool's name. An entity is a value of an argument, a "
-    f"result, a change or a data base: a code, an address, a long number, or a text of {NAMED} "
-    f"words or more; dates, amounts, and names of people and places are common property. Call "
-    f"sequences are runs of two calls or more in the ground truth. Words in a row of what users "
-    f"say are compared without case and punctuation: {NGRAM} as for GPT-3 (arXiv 2005.14165, "
-    f"appendix C) and, more strictly, {STRICT_NGRAM}."
+    f"result, a change or a data base, or a word of a user's, that is a code, an address or a long "
+    f"number, or a text of {NAMED} words or more; dates, amounts, and names of people and places "
+    f"are common property. Call sequences are runs of two calls or more in the ground truth. "
+    f"Words in a row of what users say are compared without case and punctuation: {NGRAM} as for "
+    f"GPT-3 (arXiv 2005.14165, appendix C) and, more strictly, {STRICT_NGRAM}."
 )
 
 
@@ -154,7 +156,7 @@ def _told(overlap: Overlap) -> list[str]:
 
 def _shown(hit: Hit) -> str:
     what = hit.what if len(hit.what) <= WIDTH else f"{hit.what[:WIDTH]}..."
-    return f"`{what}` ({hit.tasks:,} tasks)"
+    return f"`{what.replace('`', ' ')}` ({hit.tasks:,} task{'s' * (hit.tasks != 1)})"
 
 
 # -- files -------------------------------------------------------------------------------------
@@ -170,7 +172,9 @@ def decontaminate_file(
     """
     records.check_output(out, "decontamination", (tasks,))
     if drop:
-        records.check_output(drop, "tasks", (tasks, out))
+        records.check_output(drop, "tasks", (tasks,))
+        if drop.resolve() == out.resolve():
+            raise InputError(f"{out} cannot hold both the report and the tasks; name two files")
     rows = list(records.read_distinct(tasks, Task))
     found = decontaminate(rows, benchmarks)
     versions = records.config_hash([[b.name, b.version] for b in benchmarks])
@@ -184,8 +188,8 @@ def decontaminate_file(
     records.write_manifest(out, made)  # first: a kill must not leave a file without one
     records.write_atomic(out, [msgspec.json.format(records.encode(found), indent=2)])
     if drop:
-        tainted = set(found.contaminated)
-        kept = [records.encode(task) for task in rows if task.id not in tainted]
+        gone = set(found.contaminated)
+        kept = [records.encode(task) for task in rows if task.id not in gone]
         made = msgspec.structs.replace(made, kind="tasks", rows=len(kept))
         records.write_manifest(drop, made)
         records.write_atomic(drop, kept)

@@ -96,7 +96,7 @@ class Sayings:
         self._shingles: list[tuple[str, frozenset[str]]] = []
 
     def nearest_or_add(self, task: Task) -> tuple[str, float] | None:
-        """The most similar task and the Jaccard index, or None below `JACCARD`: then it is added."""
+        """The most similar task and the index, or None below `JACCARD`: then it is added."""
         said = shingles(task)
         hashed = self._empty.copy()
         hashed.update_batch([shingle.encode() for shingle in said])

@@ -120,8 +120,8 @@ def test_the_report_says_it_in_words_with_every_number(benchmarks: list[Benchmar
     versions = [benchmark.version for benchmark in benchmarks]
     assert lines[2] == f"| BFCL | {versions[0]} | 6 | 0 | 0 | 0 | 1 | 0 | 0 |"
     assert lines[3] == f"| tau2-bench | {versions[1]} | 4 | 0 | 0 | 1 | 0 | 0 | 0 |"
-    assert "- BFCL, sequences: `mkdir > mv` (1 tasks)" in lines
-    assert "- tau2-bench, entities: `emma_kim_9957` (1 tasks)" in lines
+    assert "- BFCL, sequences: `mkdir > mv` (1 task)" in lines
+    assert "- tau2-bench, entities: `emma_kim_9957` (1 task)" in lines
     assert "1 of 2 tasks share an entity or 8 words in a row with a benchmark." in lines
 
 
@@ -131,7 +131,7 @@ def test_a_long_hit_is_cut_in_the_text_but_whole_in_the_examples() -> None:
     benchmark = Benchmark("B", "v1", (msgspec.structs.replace(item, values=(words,)),))
     report = decontaminate([task("t", "Go", ("x", {"text": words}))], [benchmark])
     assert report.benchmarks[0].examples["entities"][0].what == words
-    assert f"`{words[:80]}...` (1 tasks)" in report.text
+    assert f"`{words[:80]}...` (1 task)" in report.text
 
 
 def test_the_cleaned_file_lacks_the_contaminated_tasks_alone(
@@ -147,6 +147,9 @@ def test_the_cleaned_file_lacks_the_contaminated_tasks_alone(
     assert [(m.kind, m.rows) for m in manifests if m] == [("decontamination", 1), ("tasks", 1)]
     with pytest.raises(InputError, match="is what this command reads"):
         decontaminate_file(tasks, benchmarks, out, tasks)
+    with pytest.raises(InputError, match="cannot hold both"):
+        decontaminate_file(tasks, benchmarks, tmp_path / "one", tmp_path / "one")
+    assert not (tmp_path / "one").exists()
     assert len(tasks.read_bytes().splitlines()) == 2
 
 
