@@ -103,7 +103,7 @@ def test_an_id_in_arguments_results_changes_or_turns_is_found(benchmarks: list[B
 def test_tools_and_sequences_are_reported_but_drop_no_task(benchmarks: list[Benchmark]) -> None:
     schema = {"type": "object", "properties": {"title": {}, "user_id": {}, "description": {}}}
     shown = (Tool(Function("create_task", parameters=schema)), Tool(Function("searchBooks")))
-    steps = (("mkdir", {}), ("mv", {}), ("ls", {}), ("cd", {}), ("grep", {}))
+    steps: list[tuple[str, dict[str, Any]]] = [(n, {}) for n in ("mkdir", "mv", "ls", "cd", "grep")]
     report = decontaminate([task("t", "Go", *steps, tools=shown)], benchmarks)
     assert counts(report) == [
         {"sequences": 2},  # mkdir > mv and cd > grep
