@@ -175,8 +175,7 @@ def decontaminate_file(
         records.check_output(drop, "tasks", (tasks,))
         if drop.resolve() == out.resolve():
             raise InputError(f"{out} cannot hold both the report and the tasks; name two files")
-    rows = list(records.read_distinct(tasks, Task))
-    found = decontaminate(rows, benchmarks)
+    found = decontaminate(records.read_distinct(tasks, Task), benchmarks)
     versions = records.config_hash([[b.name, b.version] for b in benchmarks])
     made = records.Manifest(
         "decontamination",
@@ -189,6 +188,7 @@ def decontaminate_file(
     records.write_atomic(out, [msgspec.json.format(records.encode(found), indent=2)])
     if drop:
         gone = set(found.contaminated)
+        rows = records.read(tasks, Task)
         kept = [records.encode(task) for task in rows if task.id not in gone]
         made = msgspec.structs.replace(made, kind="tasks", rows=len(kept))
         records.write_manifest(drop, made)

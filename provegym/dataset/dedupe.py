@@ -156,18 +156,22 @@ def dedupe_file(tasks: Path, out: Path) -> Summary:
     listed = records.beside(out, "dropped")
     records.check_output(out, "tasks", (tasks,))
     records.check_output(listed, "dropped", (tasks,))
-    judged = list(dedupe(records.read_distinct(tasks, Task)))
-    dropped = [why for _, why in judged if why]
-    _write(listed, "dropped", dropped, tasks)
-    _write(out, "tasks", [task for task, why in judged if why is None], tasks)
+    kept, dropped = list[bytes](), list[Dropped]()
+    for task, why in dedupe(records.read_distinct(tasks, Task)):
+        if why:
+            dropped.append(why)
+        else:
+            kept.append(records.encode(task))
+    _write(listed, "dropped", [records.encode(why) for why in dropped], tasks)
+    _write(out, "tasks", kept, tasks)
     counts = Counter(why.reason for why in dropped)
-    return Summary(len(judged), len(judged) - len(dropped), dict(counts.most_common()), str(listed))
+    total = len(kept) + len(dropped)
+    return Summary(total, len(kept), dict(counts.most_common()), str(listed))
 
 
-def _write(path: Path, kind: str, rows: list[Task] | list[Dropped], parent: Path) -> None:
+def _write(path: Path, kind: str, lines: list[bytes], parent: Path) -> None:
     """The manifest goes first: a kill in between must not leave a file without one."""
     hashed = records.content_hash(parent)
-    records.write_manifest(
-        path, records.Manifest(kind, parent=hashed, complete=True, rows=len(rows))
-    )
-    records.write_atomic(path, map(records.encode, rows))
+    made = records.Manifest(kind, parent=hashed, complete=True, rows=len(lines))
+    records.write_manifest(path, made)
+    records.write_atomic(path, lines)
