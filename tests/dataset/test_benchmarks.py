@@ -114,11 +114,25 @@ def test_a_broken_file_is_named(tmp_path: Path, name: str, file: str, text: str,
         load(name, tmp_path)
 
 
-def test_an_answer_that_is_no_call_is_named(tmp_path: Path) -> None:
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """Where the answers belong of a folder with one question of BFCL."""
     (tmp_path / "possible_answer").mkdir()
     question = '{"id": "a", "question": [[{"role": "user", "content": "Go"}]]}\n'
     (tmp_path / "BFCL_v4_x.json").write_text(question)
-    answers = tmp_path / "possible_answer" / "BFCL_v4_x.json"
+    return tmp_path / "possible_answer" / "BFCL_v4_x.json"
+
+
+def test_calls_of_an_answer_have_arguments_with_and_without_names(
+    tmp_path: Path, answers: Path
+) -> None:
+    answers.write_text('{"id": "a", "ground_truth": [["A.cd(\'up\', to=[\'down\', x])"], []]}\n')
+    assert items("bfcl", tmp_path)["a"] == Item(
+        "a", calls=("A.cd",), values=("up", "['down', x]"), texts=("Go",)
+    )
+
+
+def test_an_answer_that_is_no_call_is_named(tmp_path: Path, answers: Path) -> None:
     for answer in ("cd", "cd(", "1 + 1"):
         answers.write_text(f'{{"id": "a", "ground_truth": [["{answer}"]]}}\n')
         with pytest.raises(InputError, match="the answer of a is not as it is published"):
