@@ -60,9 +60,10 @@ def test_users_who_say_nearly_the_same_are_dropped_though_the_calls_differ() -> 
     assert dropped(tasks) == [Dropped("b", "turns", "a", 10 / 12)]  # c shares 8 of 14
 
 
-def test_of_several_that_are_as_much_alike_the_first_is_named() -> None:
-    other, first, second, last = ("Show the weather", *(f"{WORDS[:-6]} {w}" for w in "abc"))
-    tasks = [task("o", other, 1), task("a", first, 2), task("b", second, 3), task("c", last, 4)]
+def test_the_task_that_is_named_is_the_one_that_is_alike() -> None:
+    first, second, third = (f"{WORDS[:-6]} {word}" for word in "abc")
+    tasks = [task("o", "Show the weather", 1), task("a", first, 2), task("p", "Stop it now", 3)]
+    tasks += [task("b", second, 4), task("c", third, 5)]
     assert [(why.id, why.of) for why in dropped(tasks)] == [("b", "a"), ("c", "a")]
     calls = [task("o", "x", 1), task("a", "y", 2, 3, 4, 5, 6, 7, 8), task("b", "z", *range(2, 12))]
     assert [(why.id, why.of) for why in dropped(calls)] == [("b", "a")]  # 7 of 10
