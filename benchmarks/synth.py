@@ -12,8 +12,8 @@ import msgspec
 
 from provegym import servers
 from provegym.config import Synth
+from provegym.dataset.dedupe import Duplicates
 from provegym.graph.build import build
-from provegym.synth.filters import Duplicates
 from provegym.synth.make import Candidate, Maker, Plan
 from provegym.synth.twin import digest
 from provegym.types import Task

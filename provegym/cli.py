@@ -49,6 +49,8 @@ EXTRAS = {
     "pyarrow": "data",
     "openai": "llm",
     "mcp": "gateway",
+    "datasketch": "data",
+    "py3langid": "data",
     "numpy": "eval",
     "scipy": "eval",
 }

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from provegym import terminal
+from provegym.errors import InputError
 from provegym.options import Json, example
 
 Tasks = Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")]
 
-app = typer.Typer(help="Files of tasks: counted, described, exported.", rich_markup_mode=None)
+app = typer.Typer(
+    help="Files of tasks: counted, checked, cleaned, described, exported.", rich_markup_mode=None
+)
 
 Report = Annotated[
     Path | None,
@@ -115,6 +118,154 @@ def card(
 
     report = read_report(decontamination) if decontamination else None
     terminal.line(render(tasks, library()[0], licence=licence, report=report).rstrip())
+
+
+@app.command("dedupe", epilog=example("provegym dataset dedupe tasks.jsonl --out unique.jsonl"))
+def drop_duplicates(
+    tasks: Tasks,
+    out: Annotated[
+        Path, typer.Option(help="The tasks that stay; a list of the others goes beside.")
+    ],
+    json: Json = False,
+) -> None:
+    """Drop tasks that repeat an earlier one: all of it, its calls, or what its user says."""
+    from provegym.dataset.dedupe import dedupe_file
+
+    summary = dedupe_file(tasks, out)
+    if json:
+        terminal.as_json(summary)
+        return
+    terminal.table(("dropped for the same", "tasks"), summary.dropped.items())
+    terminal.line(f"{summary.kept} of {summary.tasks} tasks stay: {out}")
+    terminal.line(f"dropped: {summary.listed}")
+
+
+@app.command(
+    "check",
+    epilog=example(
+        "provegym dataset check tasks.jsonl", "provegym dataset check tasks.jsonl --languages en,de"
+    ),
+)
+def check_turns(
+    tasks: Tasks,
+    languages: Annotated[str, typer.Option(help="ISO 639-1 codes with commas between.")] = "en",
+    json: Json = False,
+) -> None:
+    """Hold user turns to what a person would say: no ids, no tool names, a known language, neither
+    empty nor endless, nothing twice; exits with 1 if one fails.
+    """
+    from provegym.dataset.leaks import CHECKS, Rules, known_languages, leaks
+    from provegym.records import read_distinct
+    from provegym.types import Task
+
+    rules = Rules(prefixes(), known_languages(languages))
+    found = {task.id: leaks(task, rules) for task in read_distinct(tasks, Task)}
+    failed = {name: some for name, some in found.items() if some}
+    turns = {
+        check: sum(leak.check == check for some in failed.values() for leak in some)
+        for check in CHECKS
+    }
+    if json:
+        terminal.as_json({"tasks": len(found), "turns": turns, "failed": failed})
+    else:
+        terminal.table(("check", "turns that fail"), turns.items())
+        rows = [(name, x.turn, x.check, x.seen) for name, some in failed.items() for x in some]
+        terminal.table(("task", "turn", "failed check", "seen"), rows)
+        terminal.line(f"{len(found) - len(failed)} of {len(found)} tasks pass")
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command(
+    "difficulty",
+    epilog=example(
+        "provegym dataset difficulty tasks.jsonl",
+        "provegym dataset difficulty tasks.jsonl --traces traces.jsonl",
+    ),
+)
+def estimate_difficulty(
+    tasks: Tasks,
+    traces: Annotated[
+        Path | None, typer.Option(help="Traces of a policy, to set its successes beside.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Estimate how hard tasks are, from their calls, dependencies, tools and turns."""
+    from provegym.dataset.difficulty import bands, difficulty
+    from provegym.records import read_distinct
+    from provegym.types import Task
+
+    rows = list(read_distinct(tasks, Task))
+    successes = played(tasks, traces) if traces else {}
+    found = bands(rows, successes)
+    if json:
+        parts = {task.id: difficulty(task) for task in rows}
+        points = {name: part.points for name, part in parts.items()}
+        shown = {"bands": found, "points": points, "parts": parts, "successes": successes}
+        terminal.as_json(shown)
+        return
+    heads = ("points from", "tasks", "calls", "played", "success")
+    terminal.table(
+        heads,
+        [
+            (b.points, b.tasks, b.calls, b.played, "-" if b.success is None else b.success)
+            for b in found
+        ],
+    )
+    terminal.line(f"{len(rows)} tasks")
+
+
+def played(tasks: Path, traces: Path) -> Mapping[str, list[float]]:
+    """By task, 1 for each successful episode and 0 for each other."""
+    from provegym.evals.heldout import by_task, measure_file
+
+    return by_task(measure_file(tasks, traces)[0], "success")
+
+
+@app.command(
+    "decontaminate",
+    epilog=example(
+        "provegym dataset decontaminate tasks.jsonl --against bfcl=bfcl_eval/data \\",
+        "    --against tau2=tau2-bench --against teval=T-Eval/data --out report.json \\",
+        "    --drop clean.jsonl",
+    ),
+)
+def compare_with_benchmarks(
+    tasks: Tasks,
+    against: Annotated[
+        list[str],
+        typer.Option(help="bfcl, tau2 or teval, and where its files are.", metavar="NAME=PATH"),
+    ],
+    out: Annotated[Path, typer.Option(help="Where the report goes (JSON).")],
+    drop: Annotated[
+        Path | None, typer.Option(help="Where the tasks go that share nothing telling.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Report what tasks share with benchmarks: tools, entities, call sequences, words in a row."""
+    from provegym.dataset.benchmarks import load
+    from provegym.dataset.decontaminate import decontaminate_file
+
+    for text in against:
+        if "=" not in text:
+            raise InputError(f"--against {text!r} is not NAME=PATH, such as bfcl=bfcl_eval/data")
+    pairs = [text.split("=", 1) for text in against]
+    report = decontaminate_file(tasks, [load(name, Path(path)) for name, path in pairs], out, drop)
+    if json:
+        terminal.as_json(report)
+        return
+    terminal.line(report.text)
+    terminal.line(f"report: {out}")
+    if drop:
+        terminal.line(f"{report.tasks - len(report.contaminated)} clean tasks: {drop}")
+
+
+def prefixes() -> tuple[str, ...]:
+    """What the ids of each table of the library start with."""
+    from provegym import servers
+
+    states = [servers.load(name).state for name in servers.SERVERS]
+    return tuple(sorted({table.prefix for state in states for table in state.tables().values()}))
 
 
 def library() -> tuple[dict[str, Collection[str]], dict[str, Collection[str]]]:

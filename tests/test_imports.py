@@ -78,6 +78,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "verl": ("train/",),
     "datasets": ("train/", "dataset/"),
     "pyarrow": ("dataset/",),
+    "datasketch": ("dataset/",),
+    "py3langid": ("dataset/",),
     "ray": ("train/", "synth/", "gateway/fleet.py"),
     "mcp": ("gateway/",),
     "openai": ("llm/",),

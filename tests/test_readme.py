@@ -27,7 +27,7 @@ from provegym.config import load
 from provegym.llm.scripted import ScriptedServer, says
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("tour", "reward", "datasets", "add-a-server", "design")
+NAMES = ("tour", "reward", "datasets", "quality", "add-a-server", "design")
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ENDPOINT = "http://127.0.0.1:8000/v1"

@@ -1,21 +1,17 @@
-"""What keeps a conversation out: errors in replay, secrets out of nowhere, near duplicates."""
+"""What keeps a conversation out: errors in replay, and secrets out of nowhere."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from provegym.synth.machine import Spoken
 from provegym.synth.replay import Moment
-from provegym.types import Task
 from provegym.world.world import World
 
 MAX_ERROR_RATE = 0.3
 """A conversation is kept below this share of calls that fail in replay (paper, figure 2)."""
-JACCARD = 0.7
-"""Two tasks whose sets of calls overlap at least this much are duplicates (paper 3.2, step 5)."""
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
@@ -43,34 +39,3 @@ def secrets_are_traceable(world: World, turns: Sequence[Spoken]) -> bool:
                 return False
             known += "\n" + _canonical(made.result).decode()
     return True
-
-
-class Duplicates:
-    """The calls of the tasks kept so far, by call: finds those a new task overlaps with."""
-
-    def __init__(self, tasks: Iterable[Task] = ()) -> None:
-        self._sizes: list[int] = []
-        self._holders: defaultdict[bytes, list[int]] = defaultdict(list)
-        for task in tasks:
-            self.add(task)
-
-    def add(self, task: Task) -> None:
-        """Remember a task."""
-        marks = fingerprint(task)
-        for mark in marks:
-            self._holders[mark].append(len(self._sizes))
-        self._sizes.append(len(marks))
-
-    def has(self, task: Task) -> bool:
-        """Whether the Jaccard index with some task is at least `JACCARD`."""
-        marks = fingerprint(task)
-        shared = Counter(i for mark in marks for i in self._holders.get(mark, ()))
-        return any(n / (len(marks) + self._sizes[i] - n) >= JACCARD for i, n in shared.items())
-
-
-def fingerprint(task: Task) -> frozenset[bytes]:
-    """The set of (tool, arguments) of the ground truth; the user turns if it has no calls."""
-    calls = task.ground_truth
-    if not calls:
-        return frozenset(turn.user.encode() for turn in task.turns)
-    return frozenset(_canonical([c.name, c.arguments]) for _, c in calls)

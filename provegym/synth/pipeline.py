@@ -20,10 +20,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from provegym.config import Synth
+from provegym.dataset.dedupe import Duplicates
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
 from provegym.records import Manifest, Store, beside, config_hash, read
-from provegym.synth.filters import Duplicates
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
 from provegym.synth.twin import Twin, digest, tasks_of

@@ -13,12 +13,12 @@ import pytest
 
 from provegym import servers
 from provegym.config import Mix, Synth
+from provegym.dataset.dedupe import JACCARD, Duplicates, fingerprint
 from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.edges import Graph
 from provegym.graph.store import save
 from provegym.records import read
 from provegym.synth import pipeline
-from provegym.synth.filters import JACCARD, Duplicates, fingerprint
 from provegym.synth.machine import TRANSITIONS
 from provegym.synth.make import Candidate, Maker, Plan, Rejection
 from provegym.synth.pipeline import synthesize
