@@ -215,14 +215,74 @@ class Eval(Section):
     preset: str = "strict"
 
 
+class Prices(Section):
+    """US dollars for a million tokens, from the price list of who runs the endpoint."""
+
+    prompt: Annotated[float, Field(ge=0)] = 0.0
+    completion: Annotated[float, Field(ge=0)] = 0.0
+    cached: Annotated[float, Field(ge=0)] | None = None
+    """Prompt tokens that the endpoint read from its own cache; as others, where not given."""
+
+
+class Teacher(Section):
+    """The language model that writes tasks, behind an endpoint of OpenAI's protocol (defaults are
+    ours, but for `timeout` and `retries`, which are the `openai` client's).
+    """
+
+    model: str = ""
+    """As the endpoint names it; empty means the offline teacher, which is none."""
+    base_url: str = ""
+    """Empty means the variable OPENAI_BASE_URL, else OpenAI's own endpoint."""
+    mode: Literal["tools", "json"] = "tools"
+    """`json` describes the tools in the prompt, for endpoints without tool calls."""
+    temperature: Annotated[float, Field(ge=0)] = 0.7
+    max_tokens: Count = 4096
+    """Of one answer, reasoning included."""
+    extra: dict[str, Any] = {}
+    """Further fields of each request, as they are: `top_p`, or vLLM's `chat_template_kwargs`."""
+    timeout: Positive = 600.0
+    """Seconds that one request may take."""
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 256
+    """Requests under way at once; more than 1,000 connections the `openai` client does not open."""
+    retries: Natural = 2
+    """How often a request is made again that was sent and not answered (a time-out, a cut
+    connection, a broken answer), or that fails while others are answered."""
+    patience: Annotated[float, Field(ge=0)] = 600.0
+    """Seconds for which an endpoint is waited for that is busy or not there."""
+    prices: Prices = Prices()
+    budget_usd: Annotated[float, Field(ge=0)] = 0.0
+    """The most that all requests may cost, those in `cache` included; 0 sets no limit."""
+    budget_tokens: Natural = 0
+    """The most tokens that they may read and write; 0 sets no limit."""
+    cache: str = ""
+    """File of the answers; empty means one beside the tasks."""
+
+    @model_validator(mode="after")
+    def _money_has_prices(self) -> Teacher:
+        if self.budget_usd and not (self.prices.prompt or self.prices.completion):
+            raise ValueError("budget_usd needs prices (US dollars for a million tokens)")
+        return self
+
+    def identity(self) -> dict[str, Any]:
+        """What shapes the answers. How the model is reached and paid for may change in a run."""
+        shaping = {"model", "mode", "temperature", "max_tokens", "extra"}
+        return self.model_dump(mode="json", include=shaping)
+
+
 class RunConfig(Section):
     """A whole file. Only `[run]` is required."""
 
     run: Run
+    teacher: Teacher = Teacher()
     synth: Synth = Synth()
     sft: Sft = Sft()
     grpo: Grpo = Grpo()
     eval: Eval = Eval()
+
+    def identity(self) -> dict[str, Any]:
+        """What shapes the run's files; two runs that differ in it may not share a folder."""
+        settings = self.model_dump(mode="json", exclude={"teacher"})
+        return settings | ({"teacher": self.teacher.identity()} if self.teacher.model else {})
 
 
 def load(path: str | Path, overrides: Iterable[str] = ()) -> RunConfig:

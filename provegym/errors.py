@@ -12,7 +12,8 @@
     |-- InfrastructureError   our failure: the episode is masked and counted, never scored 0
     |   |-- ServerFault       a tool's body raised something other than a refusal
     |   `-- ModelFault        the model endpoint failed or timed out
-    `-- BudgetExceeded        a stated limit of tokens or money was reached
+    |       `-- EndpointDown  for as long as it is waited for, so that going on is in vain
+    `-- BudgetSpent           a stated limit of tokens or money does not allow the next request
 
 What the *policy* does wrong is never an exception: it is a `Result` with an outcome
 (see `provegym.types.Outcome`).
@@ -83,5 +84,9 @@ class ModelFault(InfrastructureError):
     """The model endpoint failed, timed out, or answered outside its protocol."""
 
 
-class BudgetExceeded(ProvegymError):
-    """A stated limit of tokens or money was reached; what was written stays."""
+class EndpointDown(ModelFault):
+    """The endpoint turned requests away for as long as it is waited for; what was written stays."""
+
+
+class BudgetSpent(ProvegymError):
+    """A stated limit of tokens or money does not allow the next request; what was written stays."""

@@ -145,7 +145,7 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
 def claim(config: RunConfig) -> None:
     """Make the run's folder and note its settings there, or see that they are the same."""
     path = config.run.folder / "run.json"
-    wanted = config.model_dump(mode="json")
+    wanted = config.identity()
     if not path.exists():
         records.write_atomic(path, [json.dumps(wanted, indent=2).encode()])
         return

@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "servers/*": {"world", "types", "seeding"},  # and its own folder, never another server
     "rewards": {"types", "errors"},  # errors: an unknown preset is refused
     "graph": CORE | {"world"},
-    "llm": CORE | {"rollout"},  # a policy implements the loop's protocol
+    "llm": CORE | {"rollout", "config"},  # a policy implements the loop's protocol
     "rollout": CORE | {"world", "servers"},  # a policy is a coroutine, so neither llm nor rewards
     "gateway": CORE | {"world", "servers"},
     "dataset": CORE,
@@ -81,6 +81,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp": ("gateway/",),
     "openai": ("llm/",),
     "httpx": ("llm/", "gateway/"),
+    "httpx2": ("llm/",),
     "requests": ("llm/",),
     "aiohttp": ("llm/",),
     "starlette": ("gateway/", "viewer/"),

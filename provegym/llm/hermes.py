@@ -29,11 +29,11 @@ def as_text(messages: Iterable[Message], tools: list[dict[str, Any]]) -> list[di
     make one user message.
     """
     plain: list[dict[str, str]] = []
+    if tools:
+        messages = with_instruction(messages, _HEAD % _signatures(tools))
     for message in messages:
         role, content = message["role"], str(message.get("content") or "")
-        if role == "system" and tools:
-            content = f"{content}\n\n{_HEAD % _signatures(tools)}"
-        elif role == "assistant":
+        if role == "assistant":
             content = "\n".join([*filter(None, [content]), *map(_call, _calls(message))])
         elif role == "tool":
             content = f"<tool_response>\n{content}\n</tool_response>"
@@ -42,6 +42,14 @@ def as_text(messages: Iterable[Message], tools: list[dict[str, Any]]) -> list[di
         else:
             plain.append({"role": "user" if role == "tool" else role, "content": content})
     return plain
+
+
+def with_instruction(messages: Iterable[Message], text: str) -> list[dict[str, Any]]:
+    """The same conversation with `text` at the end of the system message, which is the first."""
+    first, *others = [dict(message) for message in messages]
+    if first["role"] != "system":
+        return [{"role": "system", "content": text}, first, *others]
+    return [{**first, "content": f"{first.get('content') or ''}\n\n{text}"}, *others]
 
 
 def with_objects(messages: Iterable[Message]) -> list[dict[str, Any]]:

@@ -111,7 +111,7 @@ async def run_episode(
 
     Our faults (`InfrastructureError`, a session that ended) give a trace with the stop reason
     `infrastructure`, which scoring masks; its last message tells the fault. Other exceptions,
-    `BudgetExceeded` among them, pass through.
+    `BudgetSpent` among them, pass through.
     """
     episode = _Episode(task, session, policy, limits)
     changes: Changes = {}

@@ -46,7 +46,7 @@ def parse(text: str, *, lenient: bool = True) -> Parsed:
     A closing tag may be missing at the end of the text. What stands in a leading
     `<think>` block is reasoning and calls nothing.
     """
-    reasoning, text = _split_thinking(text)
+    reasoning, text = split_thinking(text)
     if OPEN in text:
         content, bodies = _tagged(text)
         return _parsed("tags", content, [_call(body, lenient) for body in bodies], reasoning)
@@ -72,6 +72,31 @@ def json_object(text: str) -> dict[str, Any] | None:
         return None
 
 
+def json_value(text: str) -> Any:
+    """The JSON value that an answer is, in a fenced code block or not; talk after an object or an
+    array is let pass. None where there is none.
+    """
+    fence = _FENCE.search(text)
+    for candidate in (text.strip(), fence[1].strip() if fence else ""):
+        end = _json_end(candidate, 0)
+        if end == len(candidate) or (end and candidate[0] in "{["):
+            return _decoded(candidate[:end])
+    return None
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """What a model wrote for itself, and the rest.
+
+    Where the chat template opened the block of thoughts, the text has its end alone.
+    """
+    if thinking := _THINKING.match(text):
+        return thinking[1].strip(), text[thinking.end() :]
+    before, end, after = text.partition("</think>")
+    if end and OPEN not in before and not before.lstrip().startswith(("{", "[", "```")):
+        return before.strip(), after
+    return "", text
+
+
 def storable(text: str) -> str:
     r"""`text` with lone surrogates written as their JSON escape (`\ud800`), so UTF-8 can hold it.
 
@@ -91,11 +116,6 @@ def _from_openai(call: Mapping[str, Any]) -> ToolCall:
 
 def _parsed(form: CallForm, content: str, calls: list[ToolCall], reasoning: str) -> Parsed:
     return Parsed(content.strip(), tuple(calls), form, reasoning)
-
-
-def _split_thinking(text: str) -> tuple[str, str]:
-    thinking = _THINKING.match(text)
-    return (thinking[1].strip(), text[thinking.end() :]) if thinking else ("", text)
 
 
 def _tagged(text: str) -> tuple[str, list[str]]:

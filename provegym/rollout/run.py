@@ -85,7 +85,7 @@ def rollout_file(
     `retry_masked` the episodes that an earlier run lost so are played again, and stand last.
 
     Raises `InputError` for bad numbers, a broken or doubled task or a file that another
-    configuration made, `BudgetExceeded` from the policy; what was written stays.
+    configuration made, `BudgetSpent` from the policy; what was written stays.
     """
     jobs = _jobs(tasks, policy, trials, seed)
     if concurrency < 1:

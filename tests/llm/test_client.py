@@ -11,13 +11,8 @@ from typing import Any
 import pytest
 
 from provegym.errors import InputError, ModelFault
-from provegym.llm.client import (
-    OpenAIPolicies,
-    Sampling,
-    on_the_wire,
-    openai_policy,
-    read_completion,
-)
+from provegym.llm.client import OpenAIPolicies, Sampling, openai_policy
+from provegym.llm.scripted import ScriptedServer, fails, says
 from provegym.rollout.reply import Reply, ToolCall
 from provegym.types import Task, Usage
 
@@ -31,7 +26,7 @@ def call(name: str, arguments: str, call_id: str = "c1") -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": function}
 
 
-def policies(endpoint: Any, **options: Any) -> OpenAIPolicies:
+def policies(endpoint: ScriptedServer, **options: Any) -> OpenAIPolicies:
     return openai_policy("m", endpoint.url, **{"retries": 2, **options})
 
 
@@ -46,7 +41,7 @@ def use(factory: OpenAIPolicies, work: Callable[[], Awaitable[Any]]) -> Any:
 
 
 def ask(
-    endpoint: Any,
+    endpoint: ScriptedServer,
     messages: list[dict[str, Any]] = ASK,
     tools: list[dict[str, Any]] = TOOLS,
     **options: Any,
@@ -56,31 +51,31 @@ def ask(
     return reply
 
 
-def test_an_answer_in_words_comes_with_its_usage(endpoint: Any) -> None:
-    endpoint.answers = [endpoint.says(content="Which account?")]
+def test_an_answer_in_words_comes_with_its_usage(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [says(content="Which account?")]
     reply = ask(endpoint)
     assert (reply.content, reply.calls, reply.form) == ("Which account?", (), "none")
     assert reply.usage == Usage(11, 3)
 
 
 def test_the_request_holds_model_messages_tools_and_seed_and_no_unset_setting(
-    endpoint: Any,
+    endpoint: ScriptedServer,
 ) -> None:
-    endpoint.answers = [endpoint.says(content="ok")]
+    endpoint.answers = [says(content="ok")]
     ask(endpoint)
     assert endpoint.requests == [{"model": "m", "messages": ASK, "tools": TOOLS, "seed": 7}]
 
 
-def test_sampling_settings_are_sent_and_an_empty_list_of_tools_is_not(endpoint: Any) -> None:
-    endpoint.answers = [endpoint.says(content="ok")]
+def test_sampling_settings_are_sent_and_an_empty_list_of_tools_is_not(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [says(content="ok")]
     ask(endpoint, tools=[], sampling=Sampling(0.0, 0.9, 64, send_seed=False))
     sent = endpoint.requests[0]
     assert sent == {"model": "m", "messages": ASK, "temperature": 0, "top_p": 0.9, "max_tokens": 64}
 
 
-def test_tool_calls_come_back_raw_in_order(endpoint: Any) -> None:
+def test_tool_calls_come_back_raw_in_order(endpoint: ScriptedServer) -> None:
     calls = [call("pay", '{"x": 1}'), call("no such", '{"x": NaN', "c2")]
-    endpoint.answers = [endpoint.says(tool_calls=calls)]
+    endpoint.answers = [says(tool_calls=calls)]
     reply = ask(endpoint)
     assert reply.calls == (
         ToolCall("c1", "pay", '{"x": 1}'),
@@ -89,10 +84,10 @@ def test_tool_calls_come_back_raw_in_order(endpoint: Any) -> None:
     assert (reply.form, reply.content) == ("native", "")
 
 
-def test_calls_that_the_endpoint_left_in_the_text_are_found(endpoint: Any) -> None:
+def test_calls_that_the_endpoint_left_in_the_text_are_found(endpoint: ScriptedServer) -> None:
     text = '<tool_call>{"name": "pay", "arguments": {"x": 1}}</tool_call>'
     fence = '```json\n{"name": "pay", "arguments": {"x": 1}}\n```'
-    endpoint.answers = [endpoint.says(content=text), endpoint.says(content=fence)]
+    endpoint.answers = [says(content=text), says(content=fence)]
     assert (ask(endpoint).form, ask(endpoint).form) == ("tags", "fence")
     assert ask(endpoint, lenient=False) == replace_raw(Reply(fence, usage=Usage(11, 3)), fence)
 
@@ -102,58 +97,58 @@ def replace_raw(reply: Reply, content: str) -> Reply:
     return Reply(reply.content, reply.calls, reply.usage, raw, reply.form)
 
 
-def test_a_lone_surrogate_is_the_models_mistake_not_a_fault(endpoint: Any) -> None:
-    endpoint.answers = [endpoint.says(tool_calls=[call("pay", '{"x": "\ud800"}')])]
+def test_a_lone_surrogate_is_the_models_mistake_not_a_fault(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [says(tool_calls=[call("pay", '{"x": "\ud800"}')])]
     assert ask(endpoint).calls[0].arguments_text == '{"x": "\ud800"}'
 
 
-def test_a_rate_limit_is_waited_for_as_long_as_the_server_says(endpoint: Any) -> None:
-    limited = endpoint.fails(429, "slow down", **{"Retry-After": "1"})
-    endpoint.answers = [limited, endpoint.says(content="ok")]
+def test_a_rate_limit_is_waited_for_as_long_as_the_server_says(endpoint: ScriptedServer) -> None:
+    limited = fails(429, "slow down", **{"Retry-After": "1"})
+    endpoint.answers = [limited, says(content="ok")]
     assert ask(endpoint).content == "ok"
-    first, second = endpoint.times
+    first, second = (seen.at for seen in endpoint.seen)
     assert second - first >= 1.0  # the client's own first pause is at most 0.5 s
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_passing_failures_are_tried_again(endpoint: Any, status: int) -> None:
-    endpoint.answers = [endpoint.fails(status)] * 2 + [endpoint.says(content="ok")]
+def test_passing_failures_are_tried_again(endpoint: ScriptedServer, status: int) -> None:
+    endpoint.answers = [fails(status)] * 2 + [says(content="ok")]
     assert ask(endpoint).content == "ok"
     assert len(endpoint.requests) == 3
 
 
-def test_a_server_that_keeps_failing_is_a_fault_after_all_retries(endpoint: Any) -> None:
-    endpoint.answers = [endpoint.fails(500, "out of memory")]
+def test_a_server_that_keeps_failing_is_a_fault_after_all_retries(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [fails(500, "out of memory")]
     with pytest.raises(ModelFault, match="out of memory"):
         ask(endpoint)
     assert len(endpoint.requests) == 3
 
 
-def test_a_slow_endpoint_is_a_fault(endpoint: Any) -> None:
-    endpoint.answers = [replace(endpoint.says(content="late"), hold=True)]
+def test_a_slow_endpoint_is_a_fault(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [replace(says(content="late"), hold=True)]
     with pytest.raises(ModelFault, match=r"(?i)timed out"):
         ask(endpoint, timeout=0.05, retries=0)
 
 
-def test_a_slow_answer_is_asked_for_again(endpoint: Any) -> None:
-    late = replace(endpoint.says(content="late"), hold=True)
-    endpoint.answers = [late, endpoint.says(content="ok")]
+def test_a_slow_answer_is_asked_for_again(endpoint: ScriptedServer) -> None:
+    late = replace(says(content="late"), hold=True)
+    endpoint.answers = [late, says(content="ok")]
     assert ask(endpoint, timeout=0.5, retries=1).content == "ok"
 
 
-def test_a_connection_cut_halfway_is_tried_again(endpoint: Any) -> None:
-    cut = replace(endpoint.says(content="x" * 500), cut=True)
-    endpoint.answers = [cut, endpoint.says(content="ok")]
+def test_a_connection_cut_halfway_is_tried_again(endpoint: ScriptedServer) -> None:
+    cut = replace(says(content="x" * 500), cut=True)
+    endpoint.answers = [cut, says(content="ok")]
     assert ask(endpoint, retries=1).content == "ok"
 
 
-def test_a_connection_that_is_always_cut_is_a_fault(endpoint: Any) -> None:
-    endpoint.answers = [replace(endpoint.says(content="x" * 500), cut=True)]
+def test_a_connection_that_is_always_cut_is_a_fault(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [replace(says(content="x" * 500), cut=True)]
     with pytest.raises(ModelFault):
         ask(endpoint, retries=0)
 
 
-def test_nobody_listening_is_a_fault_that_names_the_cause(endpoint: Any) -> None:
+def test_nobody_listening_is_a_fault_that_names_the_cause(endpoint: ScriptedServer) -> None:
     factory = openai_policy("m", "http://127.0.0.1:1/v1", retries=0)
     with pytest.raises(ModelFault, match=r"(?i)connect"):
         use(factory, lambda: factory(TASK, 0)(ASK, TOOLS))
@@ -177,15 +172,15 @@ def test_nobody_listening_is_a_fault_that_names_the_cause(endpoint: Any) -> None
         b"[" * 100_000,
     ],
 )
-def test_an_answer_outside_the_protocol_is_a_fault(endpoint: Any, body: bytes) -> None:
-    endpoint.answers = [replace(endpoint.says(), body=body)]
+def test_an_answer_outside_the_protocol_is_a_fault(endpoint: ScriptedServer, body: bytes) -> None:
+    endpoint.answers = [replace(says(), body=body)]
     with pytest.raises(ModelFault, match="no chat completion"):
         ask(endpoint, retries=0)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_refused_key_or_model_is_the_users_to_mend(endpoint: Any, status: int) -> None:
-    endpoint.answers = [endpoint.fails(status, "no such model")]
+def test_a_refused_key_or_model_is_the_users_to_mend(endpoint: ScriptedServer, status: int) -> None:
+    endpoint.answers = [fails(status, "no such model")]
     with pytest.raises(InputError, match="no such model"):
         ask(endpoint)
 
@@ -198,27 +193,27 @@ def test_a_refused_key_or_model_is_the_users_to_mend(endpoint: Any, status: int)
         "prompt is too long: 210000 tokens > 200000 maximum",
     ],
 )
-def test_a_conversation_that_is_too_long_overflows(endpoint: Any, message: str) -> None:
-    endpoint.answers = [endpoint.fails(400, message)]
+def test_a_conversation_that_is_too_long_overflows(endpoint: ScriptedServer, message: str) -> None:
+    endpoint.answers = [fails(400, message)]
     assert ask(endpoint) == Reply(overflow=True)
 
 
-def test_another_refused_request_is_a_fault(endpoint: Any) -> None:
-    endpoint.answers = [endpoint.fails(400, "seed is not supported")]
+def test_another_refused_request_is_a_fault(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [fails(400, "seed is not supported")]
     with pytest.raises(ModelFault, match="seed is not supported"):
         ask(endpoint)
 
 
 def test_the_key_comes_from_the_environment_or_is_none(
-    endpoint: Any, monkeypatch: pytest.MonkeyPatch
+    endpoint: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    endpoint.answers = [endpoint.says(content="ok")]
+    endpoint.answers = [says(content="ok")]
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ask(endpoint)
     monkeypatch.setenv("OPENAI_API_KEY", "from-env")
     ask(endpoint)
     ask(endpoint, api_key="given")
-    assert endpoint.keys == ["Bearer none", "Bearer from-env", "Bearer given"]
+    assert [seen.key for seen in endpoint.seen] == ["Bearer none", "Bearer from-env", "Bearer given"]
 
 
 def test_openais_own_endpoint_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,43 +222,9 @@ def test_openais_own_endpoint_without_a_key_is_refused(monkeypatch: pytest.Monke
         openai_policy("gpt")
 
 
-def test_a_factory_can_be_used_again_after_it_was_closed(endpoint: Any) -> None:
-    endpoint.answers = [endpoint.says(content="ok")]
+def test_a_factory_can_be_used_again_after_it_was_closed(endpoint: ScriptedServer) -> None:
+    endpoint.answers = [says(content="ok")]
     factory = policies(endpoint)
     for _ in range(2):
         use(factory, lambda: factory(TASK, 0)(ASK, TOOLS))
     assert len(endpoint.requests) == 2
-
-
-def test_a_history_with_broken_calls_goes_out_in_a_form_that_endpoints_take() -> None:
-    message = {
-        "role": "assistant",
-        "content": "",
-        "call_form": "tags",
-        "reasoning_content": "hm",
-        "tool_calls": [call("", "{oops"), call("a b!" * 30, '{"x": 1}')],
-    }
-    sent = on_the_wire(message)
-    assert set(sent) == {"role", "content", "tool_calls"}
-    first, second = (c["function"] for c in sent["tool_calls"])
-    assert (first["name"], json.loads(first["arguments"])) == ("unknown", {"malformed": "{oops"})
-    assert second == {"name": ("a_b_" * 30)[:64], "arguments": '{"x": 1}'}
-
-
-def test_a_tool_message_keeps_what_the_protocol_knows() -> None:
-    message = {"role": "tool", "tool_call_id": "c1", "name": "pay", "content": "{}"}
-    assert on_the_wire(message) == {"role": "tool", "tool_call_id": "c1", "content": "{}"}
-
-
-def body(**message: Any) -> bytes:
-    return json.dumps({"choices": [{"message": message}]}).encode()
-
-
-def test_content_in_parts_is_joined_and_reasoning_is_kept_apart() -> None:
-    parts = [{"type": "text", "text": "a"}, {"type": "refusal"}, {"type": "text", "text": "b"}]
-    reply = read_completion(body(content=parts, reasoning_content="hm"))
-    assert (reply.content, reply.reasoning) == ("ab", "hm")
-
-
-def test_an_answer_without_usage_counts_no_tokens() -> None:
-    assert read_completion(body(content="hi")).usage == Usage()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from provegym.errors import InputError, UnknownName
 from provegym.llm.client import OpenAIPolicies
 from provegym.llm.factory import policy_factory
+from provegym.llm.scripted import ScriptedServer
 from provegym.rollout.policies import POLICIES
 
 
@@ -23,7 +22,7 @@ def test_any_other_name_is_refused_with_the_list(name: str) -> None:
         policy_factory(name)
 
 
-def test_a_model_name_may_hold_colons_and_slashes(endpoint: Any) -> None:
+def test_a_model_name_may_hold_colons_and_slashes(endpoint: ScriptedServer) -> None:
     factory = policy_factory("openai:org/model:7b", base_url=endpoint.url)
     assert isinstance(factory, OpenAIPolicies)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from provegym import worlds
 from provegym.llm.client import openai_policy
+from provegym.llm.scripted import ScriptedServer, fails, says
 from provegym.records import encode, read, write_atomic
 from provegym.rollout.run import rollout_file
 from provegym.rollout.summary import TraceSummary
@@ -44,12 +45,12 @@ def call(name: str, arguments: str) -> dict[str, Any]:
     return {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def test_an_endpoint_plays_on_a_live_session(endpoint: Any, tmp_path: Path) -> None:
+def test_an_endpoint_plays_on_a_live_session(endpoint: ScriptedServer, tmp_path: Path) -> None:
     endpoint.answers = [
-        endpoint.says(tool_calls=[call("list_accounts", "{}")]),
-        endpoint.says(content="Let me see.", tool_calls=[call("list_loans", "{oops")]),
-        endpoint.says(content="Two."),
-        endpoint.says(content="Welcome."),
+        says(tool_calls=[call("list_accounts", "{}")]),
+        says(content="Let me see.", tool_calls=[call("list_loans", "{oops")]),
+        says(content="Two."),
+        says(content="Welcome."),
     ]
     stage = Stage(tmp_path, 1)
     summary = stage.roll("openai:m", openai_policy("m", endpoint.url))
@@ -69,9 +70,9 @@ def test_an_endpoint_plays_on_a_live_session(endpoint: Any, tmp_path: Path) -> N
 
 
 def test_an_endpoint_that_fails_masks_its_episodes_and_the_run_goes_on(
-    endpoint: Any, tmp_path: Path
+    endpoint: ScriptedServer, tmp_path: Path
 ) -> None:
-    endpoint.answers = [endpoint.fails(500, "out of memory")] * 2 + [endpoint.says(content="Hi.")]
+    endpoint.answers = [fails(500, "out of memory")] * 2 + [says(content="Hi.")]
     stage = Stage(tmp_path, 3)
     factory = openai_policy("m", endpoint.url, retries=1)
     summary = stage.roll("openai:m", factory, concurrency=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from provegym.errors import BudgetExceeded, ModelFault, ServerFault, SessionExpired
+from provegym.errors import BudgetSpent, ModelFault, ServerFault, SessionExpired
 from provegym.rollout.loop import Limits, Result, fault_message, run_episode, system_prompt
 from provegym.rollout.policies import oracle
 from provegym.rollout.reply import Policy, Reply, ToolCall
@@ -230,10 +230,10 @@ def test_a_fault_of_the_model_masks_the_episode(kiosk: SimpleNamespace) -> None:
 
 
 def test_a_spent_budget_passes_through_with_the_session_closed(kiosk: SimpleNamespace) -> None:
-    policy = kiosk.Scripted([BudgetExceeded("5 of 5 dollars are spent")])
+    policy = kiosk.Scripted([BudgetSpent("5 of 5 dollars are spent")])
     task = kiosk.make_task()
     session = kiosk.open(task)
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetSpent):
         play(kiosk, task, policy, session=session)
     assert (session.closed, policy.closed) == (True, 1)
 
