@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from provegym import terminal
-from provegym.options import Json, example
+from provegym.options import Json, Seed, example
 
 app = typer.Typer(help="Files of tasks, counted.", rich_markup_mode=None)
 
@@ -50,6 +50,37 @@ def show_stats(
     terminal.line(f"{found.tasks} tasks: {found.coverage()}")
     if out:
         terminal.line(f"page: {out}")
+
+
+@app.command(
+    "import",
+    epilog=example(
+        "provegym dataset import when2call when2call_train_sft.jsonl --limit 806 --out w2c.jsonl",
+        "provegym dataset import xlam-irrelevance xlam-7.5k-irrelevancek.json --limit 316 \\",
+        "    --out xlam.jsonl",
+    ),
+)
+def import_set(
+    name: Annotated[
+        str, typer.Argument(help="when2call or xlam-irrelevance.", metavar="NAME")
+    ],
+    file: Annotated[Path, typer.Argument(help="One of its files, as it is published.")],
+    out: Annotated[Path, typer.Option(help="Where the tasks go (JSON Lines).")],
+    limit: Annotated[int, typer.Option(min=0, help="Tasks to draw; 0 takes all.")] = 0,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Make abstention tasks of a published set: questions on which no call is right."""
+    from provegym.synth.external import import_file
+
+    made = import_file(name, file, out, limit, seed)
+    if json:
+        terminal.as_json(made)
+        return
+    terminal.table(("rows left out for", "rows"), made.skipped.items())
+    as_published = "" if made.published else "; no file is published with so many"
+    terminal.line(f"{made.rows} rows{as_published}, {made.examples} of them examples")
+    terminal.line(f"{made.tasks} certified tasks of {name} ({made.licence}): {out}")
 
 
 def library() -> tuple[dict[str, Collection[str]], dict[str, Collection[str]]]:

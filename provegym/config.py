@@ -23,6 +23,7 @@ Count = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
+Edges = Literal["executed", "llm", "union"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
 
@@ -108,6 +109,9 @@ class Mix(Section):
     """Tasks of each kind (paper, table 1)."""
     lengths: dict[int, Share] = {2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1}
     """Share of each number of calls among the tasks that have any (the paper gives the range)."""
+    abstentions: tuple[str, ...] = ()
+    """Files of `provegym dataset import`, whose tasks take the places of abstentions first. Sets of
+    tasks to evaluate on never hold them."""
 
     @model_validator(mode="after")
     def _something_is_wanted(self) -> Mix:
@@ -135,6 +139,9 @@ class Synth(Section):
     """Workflow tasks whose calls lead from one server to another, where there are two (ours)."""
     information: Information = Information()
     perturb: Perturb = Perturb()
+    edges: Edges = "executed"
+    """Chains follow the edges that types and execution show, those that `[teacher]` names (the
+    paper's), or both."""
     mix: Mix | None = None
     """Exact numbers of tasks of each kind, length, server and information level; without it they
     are drawn one by one."""
@@ -303,6 +310,15 @@ def parse(settings: dict[str, Any], source: str) -> RunConfig:
         return RunConfig.model_validate_json(json.dumps(settings, default=str))
     except ValidationError as error:
         raise InputError(f"{source}: {_explain(error)}") from error
+
+
+def teacher(settings: Teacher, **given: Any) -> Teacher:
+    """The settings with what is given (None is not) in place of theirs. Raises `InputError`."""
+    changed = {name: value for name, value in given.items() if value is not None}
+    try:
+        return Teacher.model_validate(settings.model_dump() | changed)
+    except ValidationError as error:
+        raise InputError(f"teacher: {_explain(error).lstrip(': ')}") from error
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from provegym import servers
 from provegym.config import RunConfig
+from provegym.errors import InputError, UnknownName
 from provegym.rewards.presets import preset
 
 
@@ -13,3 +14,25 @@ def check_names(config: RunConfig) -> None:
         servers.load(name)
     preset(config.grpo.preset)
     preset(config.eval.preset)
+
+
+def servers_of(names: str | None) -> tuple[str, ...]:
+    """Server names with commas between, all for None. Raises `UnknownName`, and `InputError` for
+    one named twice.
+    """
+    if names is None:
+        return (*servers.SERVERS,)
+    found = tuple(name.strip() for name in names.split(","))
+    for name in found:
+        servers.load(name)
+    if len(set(found)) < len(found):
+        raise InputError(f"{names!r} names a server twice; name each once")
+    return found
+
+
+def model_of(teacher: str) -> str:
+    """The model of a teacher `openai:MODEL`. Raises `UnknownName` for any other teacher."""
+    kind, _, model = teacher.partition(":")
+    if kind != "openai" or not model:
+        raise UnknownName("teacher", teacher, ["openai:MODEL"])
+    return model

@@ -32,12 +32,12 @@ from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import Measure, Report, difference, measure_file, report
 from provegym.evals.stats import Estimate
 from provegym.graph.edges import Graph
-from provegym.graph.store import cached
 from provegym.names import check_names
 from provegym.report import page
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
+from provegym.synth.graphs import graph_of
 from provegym.synth.make import Plan
 from provegym.types import Task
 
@@ -134,7 +134,7 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
     check_names(config)
     claim(config)
     folder = config.run.folder
-    graph = cached([servers.load(name) for name in config.run.servers], folder / "graph.json")
+    graph = _graph(config, show)
     plan = Plan(config.run.seed, config.run.servers, config.run.servers)
     tasks = _synthesized(plan, config.synth, graph, folder / "train", show).tasks()
     trained = learning.fine_tune(config, tasks, None, folder / "warm", show)
@@ -173,7 +173,7 @@ def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]
     """The tasks to train on and those to evaluate on, whose worlds have other seeds."""
     folder, everywhere = config.run.folder, config.run.servers
     trained = tuple(name for name in everywhere if name != config.run.heldout_server)
-    graph = cached([servers.load(name) for name in everywhere], folder / "graph.json")
+    graph = _graph(config, show)
     unseen = config.synth.model_copy(update={"limit": config.eval.tasks})
     first = Plan(config.run.seed, trained, trained)
     second = Plan(config.run.seed, everywhere, everywhere, config.synth.world_seeds)
@@ -181,6 +181,15 @@ def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]
         _synthesized(first, config.synth, graph, folder / "train", show),
         _synthesized(second, unseen, graph, folder / "heldout", show),
     )
+
+
+def _graph(config: RunConfig, show: Show) -> Graph:
+    folder = config.run.folder
+    loaded = [servers.load(name) for name in config.run.servers]
+    answers = Path(config.teacher.cache or folder / "answers.sqlite")
+    with show("graph") as advance:
+        path = folder / "graph.json"
+        return graph_of(loaded, path, config.synth.edges, config.teacher, answers, advance)
 
 
 def _synthesized(

@@ -41,6 +41,11 @@ def as_json(value: object) -> None:
     line(msgspec.json.encode(value).decode())
 
 
+def note(text: str) -> None:
+    """Tell the user one line that is no part of the result."""
+    sys.stderr.write(f"{' '.join(text.split())}\n")
+
+
 def complain(text: str) -> None:
     """Print an error as one line."""
     sys.stderr.write(f"error: {' '.join(text.split())}\n")

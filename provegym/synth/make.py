@@ -21,10 +21,11 @@ from provegym.graph.paths import BRIDGED, Crossings, Paths
 from provegym.seeding import derive, rng
 from provegym.synth.certify import certify
 from provegym.synth.draft import Draft, OfflineTeacher, Shape, draw
+from provegym.synth.external import conversation, drawn
 from provegym.synth.filters import MAX_ERROR_RATE, error_rate, secrets_are_traceable
 from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Drafter, Rejected
-from provegym.synth.quota import places
+from provegym.synth.quota import Place, places
 from provegym.synth.replay import Moment, dependencies, replay, start_of
 from provegym.synth.unmet import NO_AIMS, Codes
 from provegym.types import Call, GroundCall, Task, Trace, Turn
@@ -73,6 +74,7 @@ class Maker:
     def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
         self.plan, self.settings = plan, settings
         self.places = places(settings, plan.seed)
+        self._imported = _imported(plan, settings, self.places or ())
         self._graph = graph
         self._across: dict[str, list[tuple[str, Crossings]]] = {}
         self._paths = {name: Paths(_only(graph, (name,))) for name in plan.servers}
@@ -93,6 +95,10 @@ class Maker:
         `k` is the place that the candidate is for (`i` unless told otherwise).
         """
         k = i if k is None else k
+        if i in self._imported:
+            origin = self._imported[i]
+            task = replace(origin, id=self.id(i))
+            return Candidate(task, conversation(task, origin.id))
         place = self.places[k] if self.places else None
         server = self.plan.servers[k % len(self.plan.servers)]
         rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
@@ -163,6 +169,19 @@ class Maker:
             if not passed:
                 raise Rejected(f"certificate:{name}")
         return Candidate(replace(task, certificate=certificate), _conversation(task, spoken))
+
+
+def _imported(plan: Plan, settings: Synth, places: Sequence[Place]) -> dict[int, Task]:
+    """Imported abstentions by the candidate that each stands for: the first one of a place.
+
+    Later worlds are those that tasks to evaluate on come from, and these must be no task that may
+    have been trained on.
+    """
+    files = settings.mix.abstentions if settings.mix else ()
+    if not files or plan.first_world:
+        return {}
+    wanted = [k for k, place in enumerate(places) if place.kind == "abstention"]
+    return dict(zip(wanted, drawn(files, len(wanted), plan.seed), strict=False))
 
 
 def _only(graph: Graph, servers: tuple[str, ...]) -> Graph:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from provegym.config import Synth
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
-from provegym.records import Manifest, Store, beside, config_hash, read
+from provegym.records import Manifest, Store, beside, config_hash, content_hash, read
 from provegym.synth.filters import Duplicates
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
@@ -64,7 +64,9 @@ def synthesize(
     yield too few tasks, and ManifestMismatch where `out` was made by other settings or worlds.
     """
     world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
-    config = config_hash({"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()})
+    imported = [content_hash(path) for path in settings.mix.abstentions] if settings.mix else []
+    plain = {"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()}
+    config = config_hash(plain | ({"imported": imported} if imported else {}))
     with ExitStack() as stack:
         files = [
             stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed, world)))
