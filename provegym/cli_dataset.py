@@ -61,9 +61,7 @@ def show_stats(
     ),
 )
 def import_set(
-    name: Annotated[
-        str, typer.Argument(help="when2call or xlam-irrelevance.", metavar="NAME")
-    ],
+    name: Annotated[str, typer.Argument(help="when2call or xlam-irrelevance.", metavar="NAME")],
     file: Annotated[Path, typer.Argument(help="One of its files, as it is published.")],
     out: Annotated[Path, typer.Option(help="Where the tasks go (JSON Lines).")],
     limit: Annotated[int, typer.Option(min=0, help="Tasks to draw; 0 takes all.")] = 0,

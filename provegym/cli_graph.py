@@ -89,7 +89,9 @@ def _made(servers: list[Server], out: Path, choice: Choice, asked: Teacher, quie
     if choice == "executed":
         return cached(servers, out)
     if not asked.model:
-        raise InputError(f"--edges {choice} needs a model to ask; name it as --teacher openai:MODEL")
+        raise InputError(
+            f"--edges {choice} needs a model to ask; name it as --teacher openai:MODEL"
+        )
     answers = Path(asked.cache or beside(out, "answers", ".sqlite"))
     with terminal.progress("pairs") as advance:
         made = asked_graph(

@@ -29,7 +29,8 @@ from provegym import cli, servers
 from provegym.config import load
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("tour", "reward", "add-a-server", "design")))
+DOCS = ("tour", "reward", "add-a-server", "design", "graph", "mix")
+PAGES = ("README.md", *(f"docs/{name}.md" for name in DOCS))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ENDPOINT = "http://127.0.0.1:8000/v1"
 
@@ -67,11 +68,14 @@ def commands(text: str) -> list[Command]:
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """A model that has nothing to say, behind OpenAI's protocol."""
+    """A model that has nothing to say, behind OpenAI's protocol; of pairs of tools it says none."""
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        request = self.rfile.read(int(self.headers["Content-Length"])).decode()
         said = {"role": "assistant", "content": "I cannot help with that."}
+        if pairs := re.findall(r"(\d+)\. A = ", request):
+            none = {"b_needs_a": "none", "a_needs_b": "none", "why": ""}
+            said["content"] = json.dumps({"pairs": [{"pair": int(n), **none} for n in pairs]})
         choice = {"index": 0, "finish_reason": "stop", "message": said}
         about = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
         body = json.dumps({**about, "choices": [choice]}).encode()

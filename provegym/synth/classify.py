@@ -149,9 +149,7 @@ class _Tally:
         self._progress(self.done, self.total)
 
 
-async def _verdicts(
-    teacher: Teacher, pairs: list[Pair], tally: _Tally
-) -> dict[Pair, _Verdict]:
+async def _verdicts(teacher: Teacher, pairs: list[Pair], tally: _Tally) -> dict[Pair, _Verdict]:
     found: dict[Pair, _Verdict] = {}
     for number, size in enumerate(SIZES):
         left = [pair for pair in pairs if pair not in found]

@@ -115,7 +115,9 @@ def _drawn(found: Sequence[Example], limit: int, seed: int, path: Path) -> Seque
     if not limit:
         return found
     if limit > len(found):
-        raise InputError(f"{path} has {len(found)} examples, fewer than --limit {limit}; ask for less")
+        raise InputError(
+            f"{path} has {len(found)} examples, fewer than --limit {limit}; ask for less"
+        )
     places = rng(seed, "import").sample(range(len(found)), limit)
     return [found[i] for i in sorted(places)]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from provegym.graph.edges import Edge, Graph
 from provegym.graph.said import Said, agreement, chosen
 
-TYPED = Edge("a", "b", "explicit", {"entity": "s.rows", "path": "/id", "parameter": "x"}, ("types",))
+TYPED = Edge(
+    "a", "b", "explicit", {"entity": "s.rows", "path": "/id", "parameter": "x"}, ("types",)
+)
 PROVED = Edge("b", "c", "implicit", {"refused_before": "closed"}, ("execution",))
 BRIDGE = Edge("c", "d", "bridge", {}, ("execution",))
 SHOWN = Graph(

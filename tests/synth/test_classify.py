@@ -113,7 +113,9 @@ def test_a_pair_left_out_is_asked_again_alone(tmp_path: Path) -> None:
     def script(request: Json) -> Response:
         asked = pairs_of(request)
         told = verdicts(asked, follows)
-        return answer(told if len(asked) == 1 else [v for v in told if asked[v["pair"] - 1] != missed])
+        return answer(
+            told if len(asked) == 1 else [v for v in told if asked[v["pair"] - 1] != missed]
+        )
 
     with ScriptedServer(script) as endpoint:
         found = said(endpoint, tmp_path)

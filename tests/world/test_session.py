@@ -106,6 +106,19 @@ def test_a_tool_that_is_not_on_offer_is_unknown_until_it_is(session: Session) ->
     assert session.call("no_such_tool", "{}").outcome == "unknown_tool"
 
 
+def test_a_tool_on_offer_that_no_server_runs_is_refused_at_execution(session: Session) -> None:
+    session.offer(["get_member", "order_ride"])
+    found = session.fork().call("order_ride", {"to": "home"})
+    assert found.outcome == "tool_error"
+    assert found.value["error"]["code"] == "no_server"
+    assert session.call("order_ride", "not json").outcome == "malformed"
+    assert session.call("order_ride", "[1]").outcome == "malformed"
+    assert session.call("order_taxi", {}).outcome == "unknown_tool"
+    assert [t.function.name for t in session.tools()] == ["get_member"]
+    session.offer(["get_member"])
+    assert session.call("order_ride", {"to": "home"}).outcome == "unknown_tool"
+
+
 def test_everything_is_refused_after_close(session: Session) -> None:
     lend(session)
     session.close()
