@@ -73,10 +73,10 @@ def examples(source: Source, path: Path) -> Found:
         except Unusable as reason:
             skipped[str(reason)] = skipped.get(str(reason), 0) + 1
     if not found:
-        told = ", ".join(f"{reason} ({count})" for reason, count in skipped.items())
+        told = "".join(f", {reason} ({count})" for reason, count in skipped.items())
         raise InputError(
-            f"none of the {len(rows)} rows of {path} is an example of {source.name}: {told or '-'}; "
-            f"give one of its files ({', '.join(source.files)}, {source.url})"
+            f"none of the {len(rows)} rows of {path} is an example of {source.name}{told}; give "
+            f"one of its files ({', '.join(source.files)}, {source.url})"
         )
     return Found(len(rows), tuple(found.values()), skipped)
 
@@ -88,7 +88,8 @@ def _rows(path: Path) -> list[Any]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     if text.lstrip().startswith(b"["):
-        return _json(text, path, 1)
+        rows: list[Any] = _json(text, path, 1)
+        return rows
     lines = enumerate(text.splitlines(), start=1)
     return [_json(line, path, number) for number, line in lines if line.strip()]
 

@@ -30,7 +30,7 @@ language model names, or both."""
 
 
 class Edge(Struct, frozen=True):
-    """`source` before `target`, and why: a typed id, two calls that show it, or a model's reason."""
+    """`source` before `target`, and why: a typed id, two calls that show it, a model's reason."""
 
     source: str
     target: str

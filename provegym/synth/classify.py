@@ -220,7 +220,7 @@ def _edges(pair: Pair, verdict: _Verdict | None, settings: config.Teacher) -> It
 
 
 def _shown(tool: Tool) -> dict[str, Any]:
-    """What the model is told of a tool: more than a policy, since schemas say nothing of results."""
+    """What the model is told of a tool: more than a policy, for schemas say nothing of results."""
     function = tool.schema.function
     return {
         "name": function.name,

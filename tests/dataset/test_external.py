@@ -166,10 +166,10 @@ def test_a_question_counts_once(tmp_path: Path) -> None:
 
 def test_a_file_of_another_format_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"none of the 1 rows of .* of when2call: no field 'tools'"
+        InputError, match=r"none of the 1 rows of .* of when2call, no field 'tools'"
     ):
         found(tmp_path, "when2call", {"id": "task-1"})
-    with pytest.raises(InputError, match=r"none of the 0 rows of .* of when2call: -; give one"):
+    with pytest.raises(InputError, match=r"none of the 0 rows of .* of when2call; give one"):
         found(tmp_path, "when2call")
     pointer = tmp_path / "pointer.jsonl"
     pointer.write_text(json.dumps(TEST_ROW) + "\nversion https://git-lfs.github.com/spec/v1\n")

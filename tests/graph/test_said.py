@@ -23,13 +23,11 @@ SHOWN = Graph(
     schema_hash="h",
     owners={"a": "s", "b": "s", "c": "s", "d": "t", "e": "t"},
 )
-NAMED = tuple(
-    Edge(source, target, kind, {"why": "so it seems"}, ("llm:m",))
-    for source, target, kind in (
-        ("a", "b", "explicit"),
-        ("b", "c", "explicit"),
-        ("b", "a", "implicit"),
-    )
+WHY = {"why": "so it seems"}
+NAMED = (
+    Edge("a", "b", "explicit", WHY, ("llm:m",)),
+    Edge("b", "c", "explicit", WHY, ("llm:m",)),
+    Edge("b", "a", "implicit", WHY, ("llm:m",)),
 )
 SAID = Said("m", "asked", NAMED, (("a", "c"), ("c", "a")))
 

@@ -66,9 +66,7 @@ def test_the_request_holds_model_messages_tools_and_seed_and_no_unset_setting(
     assert endpoint.requests == [{"model": "m", "messages": ASK, "tools": TOOLS, "seed": 7}]
 
 
-def test_sampling_settings_are_sent_and_an_empty_list_of_tools_is_not(
-    endpoint: ScriptedServer,
-) -> None:
+def test_sampling_settings_are_sent_and_an_empty_list_of_tools_is_not(endpoint: ScriptedServer) -> None:
     endpoint.answers = [says(content="ok")]
     ask(endpoint, tools=[], sampling=Sampling(0.0, 0.9, 64, send_seed=False))
     sent = endpoint.requests[0]
@@ -215,11 +213,7 @@ def test_the_key_comes_from_the_environment_or_is_none(
     monkeypatch.setenv("OPENAI_API_KEY", "from-env")
     ask(endpoint)
     ask(endpoint, api_key="given")
-    assert [seen.key for seen in endpoint.seen] == [
-        "Bearer none",
-        "Bearer from-env",
-        "Bearer given",
-    ]
+    assert [seen.key for seen in endpoint.seen] == ["Bearer none", "Bearer from-env", "Bearer given"]
 
 
 def test_openais_own_endpoint_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,8 @@ def test_each_pair_of_a_server_is_asked_once_in_requests_of_a_stated_size(tmp_pa
     assert Counter(pair for part in asked for pair in part) == Counter(PAIRS)
     edges = {(e.source, e.target): e.kind for e in found.edges}
     assert edges == {
-        **{pair: "explicit" for pair in zip(NAMES, NAMES[1:], strict=False)},
-        **{pair: "implicit" for pair in zip(NAMES, NAMES[2:], strict=False)},
+        **dict.fromkeys(pairwise(NAMES), "explicit"),
+        **dict.fromkeys(zip(NAMES, NAMES[2:], strict=False), "implicit"),
     }
     assert found.unclassified == ()
 
