@@ -76,8 +76,8 @@ def import_set(
         terminal.as_json(made)
         return
     terminal.table(("rows left out for", "rows"), made.skipped.items())
-    as_published = "" if made.published else "; no file is published with so many"
-    terminal.line(f"{made.rows} rows{as_published}, {made.examples} of them examples")
+    odd = "" if made.published else "; no published file of the set has so many rows"
+    terminal.line(f"{made.rows} rows, {made.examples} of them examples{odd}")
     terminal.line(f"{made.tasks} certified tasks of {name} ({made.licence}): {out}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def examples(source: Source, path: Path) -> Found:
     """
     rows = _rows(path)
     found: dict[str, Example] = {}
-    skipped: dict[str, int] = {}
+    skipped: Counter[str] = Counter()
     for row in rows:
         try:
             example = _storable(source.read(row))
@@ -71,14 +72,16 @@ def examples(source: Source, path: Path) -> Found:
                 raise Unusable("a question that came before")
             found[example.question] = example
         except Unusable as reason:
-            skipped[str(reason)] = skipped.get(str(reason), 0) + 1
+            skipped[str(reason)] += 1
+        except RecursionError:
+            skipped["nested too deep"] += 1
     if not found:
         told = "".join(f", {reason} ({count})" for reason, count in skipped.items())
         raise InputError(
             f"none of the {len(rows)} rows of {path} is an example of {source.name}{told}; give "
             f"one of its files ({', '.join(source.files)}, {source.url})"
         )
-    return Found(len(rows), tuple(found.values()), skipped)
+    return Found(len(rows), tuple(found.values()), dict(skipped))
 
 
 def _rows(path: Path) -> list[Any]:
@@ -115,9 +118,9 @@ def when2call(row: Any) -> Example:
     if "correct_answer" in _fields(row, "tools"):
         return _tested(row)
     fields = _fields(row, "messages")
-    right = fields.get("chosen_response") or {"role": "assistant"}
-    messages = [*fields["messages"], right] if "chosen_response" in fields else fields["messages"]
-    return _answered(messages, _tools(fields["tools"]))
+    messages = fields["messages"] if isinstance(fields["messages"], list) else []
+    right = [fields["chosen_response"]] if "chosen_response" in fields else []
+    return _answered([*messages, *right], _tools(fields["tools"]))
 
 
 def _tested(row: dict[str, Any]) -> Example:
@@ -133,7 +136,7 @@ def _tested(row: dict[str, Any]) -> Example:
     return Example(str(fields["uuid"]), question, tools, reply if isinstance(reply, str) else "")
 
 
-def _answered(messages: Any, tools: tuple[Tool, ...]) -> Example:
+def _answered(messages: list[Any], tools: tuple[Tool, ...]) -> Example:
     """The example in a conversation of one question and one answer."""
     said = [(m.get("role"), m.get("content")) for m in messages if isinstance(m, dict)]
     if [role for role, _ in said] != ["user", "assistant"]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from provegym.dataset.external import SOURCES, Found, examples
+from provegym.dataset.external import SOURCES, Found, Unusable, examples
 from provegym.errors import BrokenRecord, InputError
 
 TOOL = {
@@ -139,6 +142,14 @@ def test_a_missing_field_is_counted_by_its_name(tmp_path: Path, field: str) -> N
     assert held.skipped == {f"no field {missed!r}": 1}
 
 
+def test_a_tool_that_is_nested_too_deep_is_counted(tmp_path: Path) -> None:
+    deep = '{"type": "dict", "properties": {"x": ' * 450 + '{"type": "str"}' + "}}" * 450
+    tools = f'[{{"name": "x", "parameters": {deep}}}]'
+    held = found(tmp_path, "xlam-irrelevance", XLAM_ROW, {**XLAM_ROW, "query": "?", "tools": tools})
+    assert len(held.examples) == 1
+    assert set(held.skipped) <= {"nested too deep", "tools that cannot be read"}
+
+
 def test_conversations_of_other_shapes_are_counted(tmp_path: Path) -> None:
     longer = [*SFT_ROW["messages"], *SFT_ROW["messages"]]
     call_as_object = [SFT_ROW["messages"][0], {"role": "assistant", "content": {"name": "x"}}]
@@ -156,6 +167,23 @@ def test_conversations_of_other_shapes_are_counted(tmp_path: Path) -> None:
         "no answer in words": 1,
         "not an object": 1,
     }
+
+
+NAMES = st.sampled_from([*TEST_ROW, *PREF_ROW, *XLAM_ROW, "role", "content", "name", "parameters"])
+VALUES = st.recursive(
+    st.none() | st.integers() | st.sampled_from(["direct", "user", "[]", "{}", '["x"]', "\ud800"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from([TEST_ROW, SFT_ROW, PREF_ROW, XLAM_ROW]), st.dictionaries(NAMES, VALUES))
+def test_a_row_of_whatever_values_is_an_example_or_has_a_reason(
+    row: dict[str, Any], change: dict[str, Any]
+) -> None:
+    for source in SOURCES.values():
+        with contextlib.suppress(Unusable):
+            assert source.read({**row, **change}).question
 
 
 def test_a_question_counts_once(tmp_path: Path) -> None:

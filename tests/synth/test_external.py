@@ -94,7 +94,7 @@ def test_the_verb_says_what_was_left_out_and_what_was_written(
     assert capsys.readouterr().out.splitlines() == [
         "rows left out for  rows",
         "a call is right       1",
-        "3 rows; no file is published with so many, 2 of them examples",
+        "3 rows, 2 of them examples; no published file of the set has so many rows",
         f"2 certified tasks of xlam-irrelevance (CC-BY-4.0): {out}",
     ]
     assert cli.call([*command[:2], "bfcl", *command[3:], "--out", str(out)]) == 2
