@@ -43,8 +43,8 @@ class Result(Struct, frozen=True, gc=False):
         return _encode(self.value)
 
     def builtins(self) -> Any:
-        """The value as plain dicts, lists, strings and numbers."""
-        return msgspec.to_builtins(self.value)
+        """The value as plain dicts, lists, strings and numbers, as its JSON has it."""
+        return msgspec.json.decode(_encode(self.value))
 
 
 class Snapshot(Struct, frozen=True):

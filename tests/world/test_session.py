@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -36,6 +37,12 @@ def free_book(session: Session) -> str:
 
 def lend(session: Session, member: str = "mem_000050") -> Any:
     return ok(session, "lend_book", book_id=free_book(session), member_id=member, days=7)
+
+
+def test_a_result_in_plain_values_is_what_its_json_says(session: Session) -> None:
+    found = session.call("get_member", {"member_id": "mem_000001"})
+    assert found.builtins() == json.loads(found.json())
+    assert type(found.builtins()["wishes"]) is list  # a tuple in the row
 
 
 def test_a_write_shows_in_later_reads_and_moves_the_clock_by_a_minute(session: Session) -> None:
