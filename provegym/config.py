@@ -256,6 +256,12 @@ class Teacher(Section):
     """The most tokens that they may read and write; 0 sets no limit."""
     cache: str = ""
     """File of the answers; empty means one beside the tasks."""
+    languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("English",)
+    """What users write in; each task takes one of them."""
+    refresh_context: Count = 20
+    """Tasks about one server for which users speak of the same sample of each world."""
+    critique: bool = False
+    """Let the model read each conversation that passed everything else, and reject it."""
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Teacher:
@@ -266,6 +272,7 @@ class Teacher(Section):
     def identity(self) -> dict[str, Any]:
         """What shapes the answers. How the model is reached and paid for may change in a run."""
         shaping = {"model", "mode", "temperature", "max_tokens", "extra"}
+        shaping |= {"languages", "refresh_context", "critique"}
         return self.model_dump(mode="json", include=shaping)
 
 
@@ -303,6 +310,14 @@ def parse(settings: dict[str, Any], source: str) -> RunConfig:
         return RunConfig.model_validate_json(json.dumps(settings, default=str))
     except ValidationError as error:
         raise InputError(f"{source}: {_explain(error)}") from error
+
+
+def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:
+    """The same with some settings changed, checked anew. Raises `InputError`."""
+    try:
+        return Teacher.model_validate_json(json.dumps(teacher.model_dump(mode="json") | changes))
+    except ValidationError as error:
+        raise InputError(f"teacher: {_explain(error)}") from error
 
 
 def _read(path: Path) -> dict[str, Any]:

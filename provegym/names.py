@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from provegym import servers
 from provegym.config import RunConfig
+from provegym.errors import InputError
 from provegym.rewards.presets import preset
 
 
@@ -13,3 +14,17 @@ def check_names(config: RunConfig) -> None:
         servers.load(name)
     preset(config.grpo.preset)
     preset(config.eval.preset)
+
+
+def servers_named(told: str | None) -> tuple[str, ...]:
+    """Server names with commas between, all where nothing is told. Raises `UnknownName`, and
+    `InputError` for one named twice.
+    """
+    if told is None:
+        return (*servers.SERVERS,)
+    names = tuple(name.strip() for name in told.split(","))
+    for name in names:
+        servers.load(name)
+    if len(set(names)) < len(names):
+        raise InputError(f"{told!r} names a server twice; name each once")
+    return names

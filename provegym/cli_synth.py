@@ -1,0 +1,125 @@
+"""The verb `synth`: which teacher makes the tasks, by what settings, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from provegym import cli_dataset, tables, terminal
+from provegym.errors import UnknownName
+from provegym.options import Json, Servers, example
+
+if TYPE_CHECKING:
+    from provegym.config import Teacher
+    from provegym.synth.studio import Studio
+    from provegym.terminal import Advance
+
+EXAMPLES = example(
+    "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
+    "provegym synth configs/paper.toml --limit 100 --out tasks.jsonl",
+    "provegym synth --teacher openai:MODEL --base-url http://127.0.0.1:8000/v1 --limit 5 \\",
+    "    --budget-tokens 1000000 --out model.jsonl",
+)
+FORECAST_AFTER = 20
+"""Finished tasks after which the forecast of what all will take is told anew."""
+
+
+def synth(
+    out: Annotated[Path, typer.Option(help="Where the tasks go; other files go beside it.")],
+    config: Annotated[
+        Path | None, typer.Argument(help="A run's TOML; options given here win over it.")
+    ] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(help="offline (plans over the graph) or openai:MODEL; else the config's."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Endpoint of openai:MODEL; its key is OPENAI_API_KEY.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, help="Most that a model may cost; needs prices.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Most tokens that a model may read and write.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
+    servers: Servers = None,
+    json: Json = False,
+) -> None:
+    """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
+    from provegym import servers as library
+    from provegym.config import Synth, load
+    from provegym.config import Teacher as NoTeacher
+    from provegym.dataset.stats import stats
+    from provegym.graph.store import cached
+    from provegym.names import check_names, servers_named
+    from provegym.records import beside
+    from provegym.synth.make import Plan
+    from provegym.synth.pipeline import synthesize
+
+    told = load(config) if config else None
+    budget = {"base_url": base_url, "budget_usd": budget_usd, "budget_tokens": budget_tokens}
+    model = _model(told.teacher if told else NoTeacher(), teacher, budget)
+    settings = told.synth if told else Synth()
+    if limit:
+        settings = settings.model_copy(update={"limit": limit})
+    if told:
+        check_names(told)
+    names = told.run.servers if told and servers is None else servers_named(servers)
+    root = seed if seed is not None else (told.run.seed if told else 0)
+    edges = cached([library.load(name) for name in names], beside(out, "graph", ".json"))
+    plan = Plan(root, names, names)
+    with _studio(model, out) as studio, terminal.progress("synth") as advance:
+        shown = _forecast(studio, settings.limit, advance) if studio else advance
+        summary = synthesize(plan, settings, edges, out, shown, studio)
+    if json:
+        terminal.as_json(summary)
+    else:
+        tables.show_tasks(summary, str(out))
+        terminal.line(stats(out, *cli_dataset.library()).coverage())
+        if model.model:
+            tables.show_cost(out)
+
+
+def _model(
+    settings: Teacher, teacher: str | None, changes: dict[str, str | float | None]
+) -> Teacher:
+    """The settings of the model, whose name is empty for the offline teacher."""
+    from provegym.config import changed
+
+    kind, _, model = (teacher or "").partition(":")
+    if teacher and teacher != "offline" and not (kind == "openai" and model):
+        raise UnknownName("teacher", teacher, ["offline", "openai:MODEL"])
+    named = {"model": model} if teacher else {}
+    return changed(settings, named | {k: v for k, v in changes.items() if v is not None})
+
+
+@contextmanager
+def _studio(settings: Teacher, out: Path) -> Iterator[Studio | None]:
+    """The model at work; None for the offline teacher."""
+    if not settings.model:
+        yield None
+        return
+    from provegym.records import beside
+    from provegym.synth.studio import Studio
+
+    answers = Path(settings.cache) if settings.cache else beside(out, "answers", ".sqlite")
+    with Studio(settings, answers, terminal.note) as studio:
+        yield studio
+
+
+def _forecast(studio: Studio, limit: int, advance: Advance) -> Advance:
+    """Tell what the run will take: at once, and again when some tasks are done."""
+    terminal.note(studio.forecast(limit, 0))
+
+    def told(done: int, total: int) -> None:
+        if done == FORECAST_AFTER < total:
+            terminal.note(studio.forecast(total, done))
+        advance(done, total)
+
+    return told
