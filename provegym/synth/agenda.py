@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from provegym.config import Synth
+from provegym.graph.entities import consumed
 from provegym.synth import say, vain
+from provegym.synth.context import entities
 from provegym.synth.draft import Shape
-from provegym.synth.offline import CHAINS, GIVE_UP, MAX_CALLS, Rejected
+from provegym.synth.offline import CHAINS, GIVE_UP, MAX_CALLS, REASONS, Rejected
 from provegym.world.server import Server
 from provegym.world.tool import Tool
 from provegym.world.world import World
@@ -35,13 +37,15 @@ Mode = Literal[
 
 class Item(Struct, frozen=True):
     """One turn. `leave_out` is a parameter of `tools[-1]` whose value the user keeps back, `code`
-    what the wish is to be refused with, `server` where the tools are that the task does not show.
+    what the wish is to be refused with and `example` arguments for which a fresh world does so,
+    `server` where the tools are that the task does not show.
     """
 
     mode: Mode
     tools: tuple[str, ...] = ()
     leave_out: str = ""
     code: str = ""
+    example: dict[str, Any] = {}
     server: str = ""
 
 
@@ -156,13 +160,21 @@ class Writer:
         spare = self.shape.turns < self.settings.max_turns
         if not spare or not (self.aims or self.rnd.random() < GIVE_UP):
             return []
-        codes = self.aims or vain.reasons(self.server, self.rnd)
-        tools = [(t.name, code) for code in codes for t in vain.tools_that_refuse(self.server, code)]
-        tools = [pair for pair in tools if pair[0] != hidden]
-        if not tools:
-            return []
-        name, code = self.rnd.choice(tools) if self.aims else tools[0]
-        return [Item("refused", (name,), code=code)]
+        codes = list(self.aims) or vain.reasons(self.server, self.rnd)
+        session = self.world.open()
+        for code in self.rnd.sample(codes, len(codes))[:REASONS] if self.aims else codes[:REASONS]:
+            tool = self.rnd.choice(vain.tools_that_refuse(self.server, code))
+            given = vain.refused(session, tool, code, self.rnd) if tool.name != hidden else None
+            if given is not None and self._nameable(tool, given):
+                return [Item("refused", (tool.name,), code=code, example=given)]
+        return []
+
+    def _nameable(self, tool: Tool, given: dict[str, Any]) -> bool:
+        """Whether a person could name all that the call takes by an id."""
+        servers = tuple(self.world.servers)
+        known = {e.id for kind in entities(self.world.seed, servers).values() for e in kind}
+        taken = [given[name] for _, name in consumed(tool) if name in given]
+        return all(v in known for value in taken for v in (value if isinstance(value, list) else [value]))
 
     def _irrelevant(self) -> Item:
         server = self.rnd.choice(list(self.others))

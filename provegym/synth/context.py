@@ -2,24 +2,26 @@
 step 2).
 
 Discovery calls the read tools of a fresh session: first those that need no argument, then those
-that need ids which were shown. What people could name is kept, with the fields that stand beside
+that need ids which were shown, then all with arguments drawn at random. What people could name is kept, with the fields that stand beside
 it; of that a sample is shown to the model, more of it where the tools at hand take or show it.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from provegym import servers as library
 from provegym.graph.entities import Handle, consumed, handles, produced, unique_label
 from provegym.rollout import pointer
 from provegym.seeding import rng
+from provegym.world.sample import arguments
 from provegym.world.session import Session
 from provegym.world.tool import Tool
 
@@ -27,9 +29,11 @@ DEPTH = 2
 """Rounds of look-ups by ids that earlier ones showed."""
 IDS = 3
 """Ids of a kind that one tool is called with."""
-PAGE = 20
+PAGE = 50
 """Rows that are asked for where a tool lets one say."""
-NEAR, FAR = 6, 2
+DRAWS = 8
+"""Calls of each tool that are drawn to see what it shows, or for what it works."""
+NEAR, FAR = 8, 2
 """Rows of each kind that a context has: of those that the tools at hand take or show, of others."""
 LONGEST = 80
 """Characters of a text that a context still shows."""
@@ -47,25 +51,55 @@ class Entity(Struct, frozen=True):
 
 
 def context(
-    seed: int, servers: tuple[str, ...], tools: Sequence[Tool], number: int
+    seed: int,
+    servers: tuple[str, ...],
+    tools: Sequence[Tool],
+    number: int,
+    also: Collection[str] = (),
 ) -> dict[str, list[dict[str, Any]]]:
-    """By kind, a sample of what the world shows: `number` names the sample."""
+    """By kind, a sample of what the world shows: `number` names the sample, `also` are ids that
+    it must have.
+
+    Of what the tools take, those come first for which some call of the tools goes through.
+    """
+    session = library.world(seed, servers).open()
     near = {kind for tool in tools for kind, _ in (*consumed(tool), *produced(tool))}
+    apt = _apt(session, tools, rng(seed, "apt", number))
     found = {}
-    for kind, entities in _found(seed, servers).items():
+    for kind, known in entities(seed, servers).items():
         rnd = rng(seed, "context", kind, number)
-        chosen = _preferred(entities, rnd)[: NEAR if kind in near else FAR]
+        ordered = sorted(_preferred(known, rnd), key=lambda e: (e.id not in also, e.id not in apt))
+        least = sum(e.id in also for e in known)
+        chosen = ordered[: max(least, NEAR if kind in near else FAR)]
         found[kind] = [{"name": e.label, **e.fields} for e in chosen]
     return dict(sorted(found.items(), key=lambda pair: (pair[0] not in near, pair[0])))
 
 
-def _preferred(entities: Sequence[Entity], rnd: Random) -> list[Entity]:
+def _apt(session: Session, tools: Iterable[Tool], rnd: Random) -> set[str]:
+    """Ids in calls of the tools that a fresh session accepts."""
+    found: set[str] = set()
+    for tool in tools:
+        state = session.state(session.world.tools[tool.name].place)
+        for _ in range(DRAWS):
+            given = arguments(tool, state, rnd)
+            if session.fork().call(tool.name, given).outcome == "ok":
+                values = (given.get(name) for _, name in consumed(tool))
+                found |= {v for value in values for v in _listed(value)}
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _preferred(known: Sequence[Entity], rnd: Random) -> list[Entity]:
     """In random order, those that other records speak of first."""
-    return sorted(rnd.sample(entities, len(entities)), key=lambda e: e.support == 0)
+    return sorted(rnd.sample(known, len(known)), key=lambda e: e.support == 0)
 
 
 @lru_cache(maxsize=256)
-def _found(seed: int, servers: tuple[str, ...]) -> dict[str, tuple[Entity, ...]]:
+def entities(seed: int, servers: tuple[str, ...]) -> dict[str, tuple[Entity, ...]]:
+    """By kind, all that discovery shows of a world and that can be told apart by name."""
     session = library.world(seed, servers).open()
     results = _discover(session, rng(seed, "discovery", *servers))
     shown = [h for tool, result in results for h in _handles(session, tool, result)]
@@ -78,7 +112,7 @@ def _found(seed: int, servers: tuple[str, ...]) -> dict[str, tuple[Entity, ...]]
                 fields = {**(kept.fields if kept else {}), **_fields(h, result)}
                 support = spoken[h.value] - 1
                 found[h.entity][h.value] = Entity(h.entity, h.value, h.label, fields, support)
-    return {kind: tuple(entities.values()) for kind, entities in found.items()}
+    return {kind: tuple(known.values()) for kind, known in found.items()}
 
 
 def _by_result(session: Session, results: Iterable[tuple[Tool, Any]]) -> list[list[Handle]]:
@@ -90,7 +124,9 @@ def _handles(session: Session, tool: Tool, result: Any) -> list[Handle]:
 
 
 def _discover(session: Session, rnd: Random) -> list[tuple[Tool, Any]]:
-    """Read tools with what they gave; none is called twice with the same arguments."""
+    """Read tools with what they gave: without arguments, with ids that were shown, and with some
+    that are drawn by the types, for much is only shown for the right dates or words.
+    """
     tools = [b.tool for b in session.world.tools.values() if b.tool.effect == "read"]
     results: list[tuple[Tool, Any]] = []
     for tool in (t for t in tools if not t.required):
@@ -106,6 +142,9 @@ def _discover(session: Session, rnd: Random) -> list[tuple[Tool, Any]]:
             if given := _given(tool, known, rnd):
                 done.add(tool.name)
                 results += _called(session, tool, given)
+    for tool in tools:
+        state = session.state(session.world.tools[tool.name].place)
+        results += _called(session, tool, [arguments(tool, state, rnd) for _ in range(DRAWS)])
     return results
 
 
@@ -125,8 +164,8 @@ def _called(
     session: Session, tool: Tool, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Tool, Any]]:
     page = {"limit": PAGE} if any(p.name == "limit" for p in tool.parameters) else {}
-    results = [session.call(tool.name, {**arguments, **page}) for arguments in given]
-    return [(tool, r.builtins()) for r in results if r.outcome == "ok"]
+    results = [session.call(tool.name, {**told, **page}) for told in given]
+    return [(tool, msgspec.json.decode(r.json())) for r in results if r.outcome == "ok"]
 
 
 def _fields(handle: Handle, result: Any) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from leaves(inner, f"{path}/{name.replace('~', '~0').replace('/', '~1')}")
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for i, inner in enumerate(value):
             yield from leaves(inner, f"{path}/{i}")
     else:
@@ -183,9 +183,10 @@ def _see_no_guess(tools: Tools, turns: Sequence[Spoken], calls: Calls) -> None:
 def _guessed(tool: Tool, path: str, value: Any, heard: Known) -> bool:
     """Whether free text or an amount of money is nobody's; other values a policy can work out."""
     p = next(p for p in tool.parameters if p.name == path.split("/")[1])
-    kind = (p.item or p).format
-    if kind is None or not isinstance(value, str) or tool.defaults.get(p.name) == value:
+    inner = p.item or p
+    if inner.type is not str or inner.ref or inner.choices or tool.defaults.get(p.name) == value:
         return False
-    if kind.name == "money":
+    if inner.format and inner.format.name == "money":
         return bool(heard.strays(value))
-    return kind.name == "text" and not heard.holds(value)
+    text = inner.format.name == "text" if inner.format else tool.effect == "write"
+    return text and not heard.holds(value)

@@ -22,7 +22,8 @@ from provegym.world.world import World
 Kind = Literal["quoted", "name", "number", "date", "time", "code"]
 
 SEARCHED = frozenset(["query", "cursor"])
-"""Parameters whose value is a matter of what there is, although any text will do."""
+"""Parameters whose value is a matter of what there is, although any text will do; so it is with
+plain text that a tool that only reads takes."""
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|«([^»]+)»|「([^」]+)」|„([^“]+)“')
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
@@ -57,7 +58,13 @@ class Known:
 
     def __init__(self, texts: Iterable[str], tools: Iterable[Tool] = ()) -> None:
         self.text = _plain("\n".join(texts))
-        self._free = [leaf for tool in tools for p in tool.parameters for leaf in _leaves(p)]
+        self._free = [
+            leaf
+            for tool in tools
+            for p in tool.parameters
+            for leaf in _leaves(p)
+            if leaf.format or leaf.type is not str or tool.effect == "write"
+        ]
 
     @cached_property
     def numbers(self) -> set[Decimal]:
@@ -195,14 +202,16 @@ def _takes(p: Field, mark: Mark) -> bool:
     """Whether the parameter may take the value of the mark."""
     name = p.format.name if p.format else ""
     if mark.kind == "number":
-        return any(_takes_number(p, name, n) for n in _numbers(mark.text)) or _fits(p, mark.text)
+        return any(_takes_number(p, name, n) for n in _numbers(mark.text)) or (
+            name not in ("text", "") and _fits(p, mark.text)
+        )
     if mark.kind in ("date", "time"):
         return name in {"date": ("date", "instant", "month"), "time": ("clock", "instant")}[mark.kind]
-    return _fits(p, mark.text) and (mark.kind == "quoted" or name != "text")
+    return _fits(p, mark.text) and (mark.kind == "quoted" or name not in ("text", ""))
 
 
 def _fits(p: Field, text: str) -> bool:
-    return bool(p.format and p.format.accepts(text))
+    return bool(p.format.accepts(text)) if p.format else p.type is str
 
 
 def _takes_number(p: Field, name: str, number: Decimal) -> bool:

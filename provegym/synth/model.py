@@ -84,6 +84,8 @@ def see_it_was_played(items: Sequence[Item], turns: Sequence[Spoken]) -> None:
         worked = {m.intent.name for m in turn.made if m.outcome == "ok"}
         if item.mode in ("irrelevant", "insist") and turn.made:
             raise Rejected("called_in_vain")
+        if item.mode == "refused" and not turn.made:
+            raise Rejected("gave_up_without_look_ups")
         if item.leave_out and item.tools[-1] in worked:
             raise Rejected("did_not_ask")
         waits = item.leave_out or (i + 1 < len(items) and items[i + 1].mode == "answer")

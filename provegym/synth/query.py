@@ -16,7 +16,7 @@ from msgspec import Struct
 from provegym import servers as library
 from provegym.synth.agenda import Item
 from provegym.synth.asker import Asker, Fault, Json, prompt, strings
-from provegym.synth.context import context
+from provegym.synth.context import context, entities
 from provegym.synth.grounding import Known, internal_ids
 from provegym.synth.offline import Rejected
 from provegym.synth.personas import Persona
@@ -83,12 +83,13 @@ class User:
 
     def _wish(self, item: Item, names: Sequence[str], before: Sequence[Said]) -> str:
         tools = self._tools(item, names)
-        shown = context(self._world.seed, self._around(item), tools, self._sample)
+        around = self._around(item)
+        shown = context(self._world.seed, around, tools, self._sample, _ids(item.example))
         about = {
             **self._about,
             "tools": [msgspec.to_builtins(tool.schema.function) for tool in tools],
             **({"leave_out": item.leave_out} if item.leave_out else {}),
-            **({"refusal": item.code} if item.code else {}),
+            **({"refusal": item.code, "example": self._named(item)} if item.code else {}),
             "context": shown,
             "conversation": _told(before),
         }
@@ -107,6 +108,17 @@ class User:
     def _tools(self, item: Item, names: Sequence[str]) -> list[Tool]:
         tools = library.load(item.server).tools if item.server else None
         return [tools[n] if tools else self._world.tools[n].tool for n in names]
+
+    def _named(self, item: Item) -> Json:
+        """The example of a refused call with names in the place of ids."""
+        known = entities(self._world.seed, self._servers).values()
+        names = {e.id: e.label for kind in known for e in kind}
+        return {
+            name: [names.get(v, v) for v in value]
+            if isinstance(value, list)
+            else names.get(value, value)
+            for name, value in item.example.items()
+        }
 
     def _around(self, item: Item) -> tuple[str, ...]:
         return (item.server,) if item.server else self._servers
@@ -201,6 +213,12 @@ def _choices(tools: Sequence[Tool]) -> list[str]:
     """The values that the tools' parameters have to choose from."""
     fields = [p.item or p for tool in tools for p in tool.parameters]
     return [str(choice) for p in fields for choice in p.choices]
+
+
+def _ids(example: Json) -> set[str]:
+    """All texts in an example of a call, the ids among them."""
+    values = (v for value in example.values() for v in (value if isinstance(value, list) else [value]))
+    return {v for v in values if isinstance(v, str)}
 
 
 def _json(value: Any) -> str:

@@ -18,20 +18,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from provegym import servers as library
+from provegym.graph.entities import Handle
 from provegym.llm.scripted import Json, Response, says
 from provegym.seeding import rng
 from provegym.synth import say
 from provegym.synth.asker import prompt
+from provegym.synth.context import entities
 from provegym.synth.filters import MAX_ERROR_RATE
 from provegym.synth.grounding import Known
 from provegym.synth.make import Plan
 from provegym.synth.offline import INSISTS, NO_TOOL
 from provegym.synth.plan import Planner, Step
-from provegym.synth.query import GRANTED
+from provegym.synth.query import GRANTED, MINIMAL_WORDS
 from provegym.world.cast import cast
 
 TRIES = 40
 """Wishes that it thinks of to find one that it can ground."""
+
+AT_A_LOSS = "I do not know what to ask for."
 
 Made = tuple[str, dict[str, Any]]
 Users = tuple[str, ...]
@@ -50,6 +54,31 @@ class Talk(Struct, frozen=True):
     answer: str = ""
     made: int = 0
     failed: int = 0
+
+
+class Aiming(Planner):
+    """A planner that takes what it was told of, where it was told of any."""
+
+    told: dict[str, list[str]] = {}
+    """By kind, the ids of what the context names."""
+
+    def _usable(self, entity: str) -> list[Handle]:
+        told = self.told.get(entity)
+        return [h for h in super()._usable(entity) if not told or h.value in told]
+
+    def _find(self, entity: str, wanted: Any, sure: bool, depth: int) -> Handle | None:
+        told = self.told.get(entity)
+        if not told or self.strict:
+            return super()._find(entity, wanted, sure, depth)
+        self.strict = True
+        try:
+            return super()._find(entity, self.rnd.choice(told), True, depth)
+        finally:
+            self.strict = False
+
+    def _shown_value(self, entity: str, wanted: Any, choice: Any) -> Any:
+        told = self.told.get(entity)
+        return self.rnd.choice(told) if told and not self.strict else super()._shown_value(entity, wanted, choice)
 
 
 class Competent:
@@ -84,17 +113,20 @@ class Competent:
         for k in range(TRIES):
             rnd = rng(seed, "competent", k)
             found = self.thought(about, system, rnd)
-            if found and not self.strays(about, found):
+            short = prompt("minimal") not in system or (found and len(found[0].split()) <= MINIMAL_WORDS)
+            if found and short and not self.strays(about, found):
                 words, talk = found
                 self.keep(about, words, talk)
                 goal = f"{words} ({talk.withheld})" if talk.withheld else words
                 return {"goal": goal, "withheld": talk.withheld, "words": words}
-        return {"goal": "?", "withheld": "", "words": "I do not know what to ask for."}
+        self.keep(about, AT_A_LOSS, Talk(self.talk(about).planner, reply="I am sorry."))
+        return {"goal": AT_A_LOSS, "withheld": "", "words": AT_A_LOSS}
 
     def thought(self, about: Json, system: str, rnd: Random) -> tuple[str, Talk] | None:
         before = self.talk(about)
         again = bool(about["conversation"])
         planner = forked(before.planner, rnd)
+        planner.told = self.told(about)
         start = len(planner.steps)
         planner.plain = "leave_out" in about
         if "refusal" in about:
@@ -119,8 +151,17 @@ class Competent:
     def refused(
         self, about: Json, planner: Planner, before: Talk, rnd: Random
     ) -> tuple[str, Talk] | None:
-        (tool,) = about["tools"]
-        refusal = planner.give_up(tool["name"], about["refusal"])
+        (named,) = about["tools"]
+        tool = planner.session.world.tools[named["name"]].tool
+        known = entities(planner.session.world.seed, (home(tool.name),)).values()
+        ids = {e.label: e.id for kind in known for e in kind}
+        drawn = {
+            name: [ids.get(v, v) for v in value] if isinstance(value, list) else ids.get(value, value)
+            for name, value in about["example"].items()
+        }
+        planner.strict = True
+        refusal = planner._refused(tool, about["refusal"], drawn)
+        planner.strict = False
         if refusal is None:
             return None
         steps = planner.steps[refusal.start :]
@@ -238,6 +279,17 @@ class Competent:
             talk = replace(talk, planner=before.planner)  # a wish for elsewhere, not carried out
         self.talks[(*self.users(about), words)] = talk
 
+    def told(self, about: Json) -> dict[str, list[str]]:
+        """By kind, the ids of what the context names."""
+        context = about["context"]
+        servers = tuple(dict.fromkeys(kind.split(".")[0] for kind in context))
+        found = {}
+        for one in servers:
+            for kind, known in entities(self.seed(about), (one,)).items():
+                names = {row["name"] for row in context.get(kind, ())}
+                found[kind] = sorted(e.id for e in known if e.label in names)
+        return found
+
     def dates(self) -> list[str]:
         return [cast(seed).start.isoformat() for seed in self.seeds]
 
@@ -261,9 +313,9 @@ def home(tool: str) -> str:
     return next(name for name in library.SERVERS if tool in library.load(name).tools)
 
 
-def forked(planner: Planner, rnd: Random) -> Planner:
+def forked(planner: Planner, rnd: Random) -> Aiming:
     """The same plan to go on with, so that another attempt can begin here, too."""
-    found = Planner(planner.session.fork(), rnd)
+    found = Aiming(planner.session.fork(), rnd)
     found.steps, found.seen = list(planner.steps), list(planner.seen)
     found.leaves = list(planner.leaves)
     return found
