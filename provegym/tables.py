@@ -106,7 +106,8 @@ def show_cost(tasks: Path) -> None:
     from provegym.records import read_manifest
 
     manifest = read_manifest(tasks)
-    table(("cost", "in all"), manifest.cost.items() if manifest else ())
+    cost = manifest.cost if manifest else {}
+    table(("cost", "in all"), [(n, f"{v:,.2f}" if n == "usd" else f"{v:,.0f}") for n, v in cost.items()])
 
 
 def show_traces(summary: TraceSummary, title: str) -> None:

@@ -112,7 +112,7 @@ class Competent:
             return {"goal": words, "withheld": "", "words": words}
         for k in range(TRIES):
             rnd = rng(seed, "competent", k)
-            found = self.thought(about, system, rnd)
+            found = self.thought(about, system, rnd, k)
             short = prompt("minimal") not in system or (found and len(found[0].split()) <= MINIMAL_WORDS)
             if found and short and not self.strays(about, found):
                 words, talk = found
@@ -122,17 +122,19 @@ class Competent:
         self.keep(about, AT_A_LOSS, Talk(self.talk(about).planner, reply="I am sorry."))
         return {"goal": AT_A_LOSS, "withheld": "", "words": AT_A_LOSS}
 
-    def thought(self, about: Json, system: str, rnd: Random) -> tuple[str, Talk] | None:
+    def thought(self, about: Json, system: str, rnd: Random, k: int) -> tuple[str, Talk] | None:
+        """The k-th idea. Every third is free of what it was told of, late ones are modest."""
         before = self.talk(about)
         again = bool(about["conversation"])
         planner = forked(before.planner, rnd)
-        planner.told = self.told(about)
+        planner.told = self.told(about) if k % 3 else {}
         start = len(planner.steps)
         planner.plain = "leave_out" in about
         if "refusal" in about:
             return self.refused(about, planner, before, rnd)
         names = [tool["name"] for tool in about["tools"]]
-        if not all([planner.extend(name) for name in names]):
+        extended = [planner.extend(name) for name in names]
+        if not (all(extended) or (k > TRIES // 2 and any(extended) and extended[-1])):
             return None
         steps = planner.steps[start:]
         if "leave_out" in about:
