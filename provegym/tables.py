@@ -107,7 +107,10 @@ def show_cost(tasks: Path) -> None:
 
     manifest = read_manifest(tasks)
     cost = manifest.cost if manifest else {}
-    table(("cost", "in all"), [(n, f"{v:,.2f}" if n == "usd" else f"{v:,.0f}") for n, v in cost.items()])
+    table(
+        ("cost", "in all"),
+        [(n, f"{v:,.2f}" if n == "usd" else f"{v:,.0f}") for n, v in cost.items()],
+    )
 
 
 def show_traces(summary: TraceSummary, title: str) -> None:

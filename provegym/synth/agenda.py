@@ -174,7 +174,9 @@ class Writer:
         servers = tuple(self.world.servers)
         known = {e.id for kind in entities(self.world.seed, servers).values() for e in kind}
         taken = [given[name] for _, name in consumed(tool) if name in given]
-        return all(v in known for value in taken for v in (value if isinstance(value, list) else [value]))
+        return all(
+            v in known for value in taken for v in (value if isinstance(value, list) else [value])
+        )
 
     def _irrelevant(self) -> Item:
         server = self.rnd.choice(list(self.others))

@@ -45,11 +45,15 @@ class Asker:
 
     def __init__(self, complete: Complete, root: int, *names: str | int) -> None:
         self._complete = complete
-        self._seed = lambda *more: derive(root, "ask", *names, *more) % _SEEDS
+        self._root, self._names = root, names
         self._asked = 0
 
     def value(
-        self, prompt: str, about: Mapping[str, Any], schema: Json, check: Callable[[Json], Fault | None]
+        self,
+        prompt: str,
+        about: Mapping[str, Any],
+        schema: Json,
+        check: Callable[[Json], Fault | None],
     ) -> Json:
         """A JSON object by a schema of strings and booleans that passes the check.
 
@@ -82,7 +86,7 @@ class Asker:
         self._asked += 1
         reason, asked = "", messages
         for attempt in range(ATTEMPTS):
-            seed = self._seed(self._asked, attempt)
+            seed = derive(self._root, "ask", *self._names, self._asked, attempt) % _SEEDS
             answer = self._complete(asked, tools, seed=seed, schema=schema)
             if answer.overflow:
                 raise Rejected("too_long_for_model")

@@ -2,8 +2,9 @@
 step 2).
 
 Discovery calls the read tools of a fresh session: first those that need no argument, then those
-that need ids which were shown, then all with arguments drawn at random. What people could name is kept, with the fields that stand beside
-it; of that a sample is shown to the model, more of it where the tools at hand take or show it.
+that need ids which were shown, then all with arguments drawn at random. What people could name is
+kept, with the fields that stand beside it. A sample of that is shown to the model, a larger one of
+what the tools at hand take or show.
 """
 
 from __future__ import annotations

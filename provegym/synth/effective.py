@@ -156,7 +156,7 @@ def _trivial(value: Any) -> bool:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """(JSON Pointer, value) of everything in a JSON value that is neither an object nor an array."""
+    """(JSON Pointer, value) of all in a JSON value that is no object and no array."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from leaves(inner, f"{path}/{name.replace('~', '~0').replace('/', '~1')}")

@@ -36,10 +36,15 @@ _SAID_DATES = tuple(
     for text in (f"{_MONTH} {_DAY}", f"{_DAY} (?:of )?{_MONTH}")
 )
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.+Z-]+)?")
-_TIME = re.compile(r"(?<![\d:.])(\d{1,2})(?::(\d\d))?(?::\d\d)?\s?([ap]\.?m\b\.?)|"
-                   r"(?<![\d:])(\d{1,2}):(\d\d)(?::\d\d)?(?![\d:])", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?<![\d:.])(\d{1,2})(?::(\d\d))?(?::\d\d)?\s?([ap]\.?m\b\.?)|"
+    r"(?<![\d:])(\d{1,2}):(\d\d)(?::\d\d)?(?![\d:])",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"[$€£¥#+-]*(\d[\d.,]*\d|\d)(?:st|nd|rd|th|%|°?[a-zA-Z]{1,3})?")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+")
+"""Thousands as most of Europe writes them."""
 _ENDS = ".,;:!?…。！？、，)"
 _CALENDAR = frozenset(
     [*_MONTHS, *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")]
@@ -180,11 +185,11 @@ def _plain(text: str) -> str:
 
 
 def _numbers(text: str) -> set[Decimal]:
-    """What the digits may mean: "1,250.00" is one number, "3,5" may be two ways of one."""
-    dots = text.replace(",", "")
-    commas = text.replace(".", "").replace(",", ".")
-    readings = {t for t in (dots, commas) if t.count(".") <= 1}
-    return {Decimal(t) for t in readings or {dots.replace(".", "")}}
+    """What the digits may mean: "1,250.00" is one number, "1.250" may be two."""
+    dots, commas = text.replace(",", ""), text.replace(".", "").replace(",", ".")
+    readings = [dots, commas] if "," in text or _GROUPS.fullmatch(text) else [dots]
+    plain = [t for t in readings if t.count(".") <= 1] or [dots.replace(".", "")]
+    return set(map(Decimal, plain))
 
 
 def _leaves(p: Field) -> Iterator[Field]:
@@ -206,7 +211,9 @@ def _takes(p: Field, mark: Mark) -> bool:
             name not in ("text", "") and _fits(p, mark.text)
         )
     if mark.kind in ("date", "time"):
-        return name in {"date": ("date", "instant", "month"), "time": ("clock", "instant")}[mark.kind]
+        return (
+            name in {"date": ("date", "instant", "month"), "time": ("clock", "instant")}[mark.kind]
+        )
     return _fits(p, mark.text) and (mark.kind == "quoted" or name not in ("text", ""))
 
 
@@ -216,7 +223,8 @@ def _fits(p: Field, text: str) -> bool:
 
 def _takes_number(p: Field, name: str, number: Decimal) -> bool:
     if name == "money":
-        return bool(p.format and p.format.accepts(f"{number:.2f}"))
+        exact = not number % Decimal("0.01")
+        return exact and bool(p.format and p.format.accepts(f"{number:.2f}"))
     if p.type not in (int, float) or (p.type is int and number % 1):
         return False
     low, high = bounds(p)

@@ -180,9 +180,7 @@ def _only(graph: Graph, servers: tuple[str, ...]) -> Graph:
     return replace(graph, tools=tuple(t for t in graph.tools if t in names), edges=edges)
 
 
-def servers_of(
-    tools: Sequence[Tool], home: tuple[str, ...], others: tuple[str, ...]
-) -> list[str]:
+def servers_of(tools: Sequence[Tool], home: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
     """The other servers whose tools a task shows, for distractors are callable, too."""
     shown = {tool.function.name for tool in tools}
     return [n for n in sorted(others) if n not in home and shown & set(library.load(n).tools)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,8 +29,8 @@ from provegym.synth.make import (
 )
 from provegym.synth.model import ModelTeacher, goals, see_it_was_played
 from provegym.synth.offline import Rejected
-from provegym.synth.perturb import strip_enums, tool_list
 from provegym.synth.personas import some_persona
+from provegym.synth.perturb import strip_enums, tool_list
 from provegym.synth.query import User
 from provegym.synth.replay import Moment, replay, start_of
 from provegym.synth.steps import Assistant
@@ -184,8 +183,8 @@ class _Candidate:
             synth.tools_per_task,
             self.rnd,
         )
-        waits = any(item.mode == "granted" for item in agenda.items)
-        granted = (world.tools[agenda.hidden].tool.schema,) if waits else ()
+        later = [agenda.hidden for item in agenda.items if item.mode == "granted"]
+        granted = tuple(world.tools[name].tool.schema for name in later)
         if shape.stripped:
             tools, granted = strip_enums(tools), strip_enums(granted)
         return Offer(tools, granted, distractors)
@@ -247,4 +246,3 @@ def _look_ups(world: World, names: Sequence[str]) -> list[str]:
             if parameter in bound.tool.required and shows:
                 found.append(min(shows, key=ids_needed).name)
     return found
-

@@ -217,7 +217,9 @@ def _choices(tools: Sequence[Tool]) -> list[str]:
 
 def _ids(example: Json) -> set[str]:
     """All texts in an example of a call, the ids among them."""
-    values = (v for value in example.values() for v in (value if isinstance(value, list) else [value]))
+    values = (
+        v for value in example.values() for v in (value if isinstance(value, list) else [value])
+    )
     return {v for v in values if isinstance(v, str)}
 
 

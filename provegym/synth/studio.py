@@ -36,7 +36,9 @@ AHEAD = 4
 class Studio:
     """Makes candidates with a model; a context manager."""
 
-    def __init__(self, settings: config.Teacher, cache: Path, notify: Notify = lambda line: None) -> None:
+    def __init__(
+        self, settings: config.Teacher, cache: Path, notify: Notify = lambda line: None
+    ) -> None:
         """`cache` is the file of answers, `notify` is told what the user may want to know."""
         self.settings = settings
         self._cache, self._notify = cache, notify

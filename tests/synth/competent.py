@@ -31,6 +31,7 @@ from provegym.synth.offline import INSISTS, NO_TOOL
 from provegym.synth.plan import Planner, Step
 from provegym.synth.query import GRANTED, MINIMAL_WORDS
 from provegym.world.cast import cast
+from provegym.world.session import Session
 
 TRIES = 40
 """Wishes that it thinks of to find one that it can ground."""
@@ -59,8 +60,10 @@ class Talk(Struct, frozen=True):
 class Aiming(Planner):
     """A planner that takes what it was told of, where it was told of any."""
 
-    told: dict[str, list[str]] = {}
-    """By kind, the ids of what the context names."""
+    def __init__(self, session: Session, rnd: Random, told: dict[str, list[str]]) -> None:
+        """`told` are, by kind, the ids of what the context names."""
+        super().__init__(session, rnd)
+        self.told = told
 
     def _usable(self, entity: str) -> list[Handle]:
         told = self.told.get(entity)
@@ -78,7 +81,11 @@ class Aiming(Planner):
 
     def _shown_value(self, entity: str, wanted: Any, choice: Any) -> Any:
         told = self.told.get(entity)
-        return self.rnd.choice(told) if told and not self.strict else super()._shown_value(entity, wanted, choice)
+        return (
+            self.rnd.choice(told)
+            if told and not self.strict
+            else super()._shown_value(entity, wanted, choice)
+        )
 
 
 class Competent:
@@ -113,7 +120,9 @@ class Competent:
         for k in range(TRIES):
             rnd = rng(seed, "competent", k)
             found = self.thought(about, system, rnd, k)
-            short = prompt("minimal") not in system or (found and len(found[0].split()) <= MINIMAL_WORDS)
+            short = prompt("minimal") not in system or (
+                found and len(found[0].split()) <= MINIMAL_WORDS
+            )
             if found and short and not self.strays(about, found):
                 words, talk = found
                 self.keep(about, words, talk)
@@ -126,8 +135,7 @@ class Competent:
         """The k-th idea. Every third is free of what it was told of, late ones are modest."""
         before = self.talk(about)
         again = bool(about["conversation"])
-        planner = forked(before.planner, rnd)
-        planner.told = self.told(about) if k % 3 else {}
+        planner = forked(before.planner, rnd, self.told(about) if k % 3 else {})
         start = len(planner.steps)
         planner.plain = "leave_out" in about
         if "refusal" in about:
@@ -158,7 +166,9 @@ class Competent:
         known = entities(planner.session.world.seed, (home(tool.name),)).values()
         ids = {e.label: e.id for kind in known for e in kind}
         drawn = {
-            name: [ids.get(v, v) for v in value] if isinstance(value, list) else ids.get(value, value)
+            name: [ids.get(v, v) for v in value]
+            if isinstance(value, list)
+            else ids.get(value, value)
             for name, value in about["example"].items()
         }
         planner.strict = True
@@ -298,7 +308,9 @@ class Competent:
     def seed(self, about: Json) -> int:
         """The world of that date that holds the names of the context."""
         servers = tuple(sorted({kind.split(".")[0] for kind in about["context"]}))
-        likely = [s for s, date in zip(self.seeds, self.dates(), strict=True) if date == about["today"]]
+        likely = [
+            s for s, date in zip(self.seeds, self.dates(), strict=True) if date == about["today"]
+        ]
         names = [row["name"] for rows in about["context"].values() for row in rows]
         return max(likely, key=lambda s: sum(name in everything(s, servers) for name in names))
 
@@ -315,9 +327,9 @@ def home(tool: str) -> str:
     return next(name for name in library.SERVERS if tool in library.load(name).tools)
 
 
-def forked(planner: Planner, rnd: Random) -> Aiming:
+def forked(planner: Planner, rnd: Random, told: dict[str, list[str]]) -> Aiming:
     """The same plan to go on with, so that another attempt can begin here, too."""
-    found = Aiming(planner.session.fork(), rnd)
+    found = Aiming(planner.session.fork(), rnd, told)
     found.steps, found.seen = list(planner.steps), list(planner.seen)
     found.leaves = list(planner.leaves)
     return found
