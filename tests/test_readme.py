@@ -11,15 +11,12 @@ import ast
 import contextlib
 import doctest
 import io
-import json
 import os
 import re
 import shlex
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +24,7 @@ import pytest
 
 from provegym import cli, servers
 from provegym.config import load
+from provegym.llm.scripted import ScriptedServer, says
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("tour", "reward", "add-a-server", "design")))
@@ -66,34 +64,11 @@ def commands(text: str) -> list[Command]:
     return [Command(*part.partition("\n")[::2]) for part in parts[1:]]
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """A model that has nothing to say, behind OpenAI's protocol."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        said = {"role": "assistant", "content": "I cannot help with that."}
-        choice = {"index": 0, "finish_reason": "stop", "message": said}
-        about = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
-        body = json.dumps({**about, "choices": [choice]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Be quiet."""
-
-
 @pytest.fixture
 def endpoint() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    """A model that has nothing to say, behind OpenAI's protocol."""
+    with ScriptedServer(answers=[says("I cannot help with that.")]) as server:
+        yield server.url
 
 
 @pytest.fixture

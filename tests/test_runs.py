@@ -161,6 +161,13 @@ def test_other_settings_are_refused_by_their_name(tmp_path: Path) -> None:
         runs.claim(small(tmp_path, "grpo.steps=3"))
 
 
+def test_a_run_goes_on_with_another_budget_but_not_with_another_teacher(tmp_path: Path) -> None:
+    runs.claim(small(tmp_path, "teacher.model=m", "teacher.budget_tokens=5"))
+    runs.claim(small(tmp_path, "teacher.model=m", "teacher.budget_tokens=9", "teacher.timeout=1"))
+    with pytest.raises(ManifestMismatch, match=r"holds a run with teacher\.model 'm', but 'n' is"):
+        runs.claim(small(tmp_path, "teacher.model=n"))
+
+
 @pytest.mark.parametrize(
     ("override", "told"),
     [
