@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +13,6 @@ from provegym.options import Json, Servers, example
 
 if TYPE_CHECKING:
     from provegym.config import Teacher
-    from provegym.synth.studio import Studio
-    from provegym.terminal import Advance
 
 EXAMPLES = example(
     "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
@@ -24,8 +20,6 @@ EXAMPLES = example(
     "provegym synth --teacher openai:MODEL --base-url http://127.0.0.1:8000/v1 --limit 5 \\",
     "    --budget-tokens 1000000 --out model.jsonl",
 )
-FORECAST_AFTER = 20
-"""Finished tasks after which the forecast of what all will take is told anew."""
 
 
 def synth(
@@ -59,6 +53,7 @@ def synth(
     from provegym.graph.store import cached
     from provegym.names import check_names, servers_named
     from provegym.records import beside
+    from provegym.synth.crew import studio
     from provegym.synth.make import Plan
     from provegym.synth.pipeline import synthesize
 
@@ -74,9 +69,8 @@ def synth(
     root = seed if seed is not None else (told.run.seed if told else 0)
     edges = cached([library.load(name) for name in names], beside(out, "graph", ".json"))
     plan = Plan(root, names, names)
-    with _studio(model, out) as studio, terminal.progress("synth") as advance:
-        shown = _forecast(studio, settings.limit, advance) if studio else advance
-        summary = synthesize(plan, settings, edges, out, shown, studio)
+    with studio(model, out, terminal.note) as teaching, terminal.progress("synth") as advance:
+        summary = synthesize(plan, settings, edges, out, advance, teaching)
     if json:
         terminal.as_json(summary)
     else:
@@ -97,29 +91,3 @@ def _model(
         raise UnknownName("teacher", teacher, ["offline", "openai:MODEL"])
     named = {"model": model} if teacher else {}
     return changed(settings, named | {k: v for k, v in changes.items() if v is not None})
-
-
-@contextmanager
-def _studio(settings: Teacher, out: Path) -> Iterator[Studio | None]:
-    """The model at work; None for the offline teacher."""
-    if not settings.model:
-        yield None
-        return
-    from provegym.records import beside
-    from provegym.synth.studio import Studio
-
-    answers = Path(settings.cache) if settings.cache else beside(out, "answers", ".sqlite")
-    with Studio(settings, answers, terminal.note) as studio:
-        yield studio
-
-
-def _forecast(studio: Studio, limit: int, advance: Advance) -> Advance:
-    """Tell what the run will take: at once, and again when some tasks are done."""
-    terminal.note(studio.forecast(limit, 0))
-
-    def told(done: int, total: int) -> None:
-        if done == FORECAST_AFTER < total:
-            terminal.note(studio.forecast(total, done))
-        advance(done, total)
-
-    return told

@@ -4,12 +4,16 @@ processes, or a model that many threads wait for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
+from provegym import config
+from provegym.records import beside
 from provegym.synth.make import Candidate, Maker, Outcome, Rejection
 from provegym.synth.twin import Twin, digest, tasks_of
 from provegym.synth.unmet import Codes
@@ -85,6 +89,25 @@ class Modelled:
         """As the file of answers has it, which also knows of runs that were killed."""
         figures = self._studio.ledger.figures()
         return {n: v if n in OURS else v - noted.get(n, 0) for n, v in figures.items()}
+
+
+@contextmanager
+def studio(
+    settings: config.Teacher, out: Path, notify: Callable[[str], None]
+) -> Iterator[Studio | None]:
+    """The model at work on the tasks in `out`; None for the offline teacher.
+
+    Its answers lie beside the tasks unless the settings name another file. `notify` is told what
+    the user may want to know.
+    """
+    if not settings.model:
+        yield None
+        return
+    from provegym.synth.studio import Studio
+
+    answers = Path(settings.cache) if settings.cache else beside(out, "answers", ".sqlite")
+    with Studio(settings, answers, notify) as opened:
+        yield opened
 
 
 def _compared(outcomes: Sequence[Outcome], digests: Sequence[str]) -> Iterator[Outcome]:

@@ -11,6 +11,7 @@ from provegym import config
 from provegym import servers as library
 from provegym.errors import EndpointDown, ModelFault
 from provegym.graph.entities import consumed
+from provegym.llm.endpoint import Notify
 from provegym.seeding import derive, rng
 from provegym.synth.agenda import Agenda, Writer
 from provegym.synth.asker import Asker, Complete, prompt, strings
@@ -59,8 +60,11 @@ class Offer(Struct, frozen=True):
 class ModelMaker:
     """Makes candidate number i for place k with a model that `complete` asks."""
 
-    def __init__(self, maker: Maker, settings: config.Teacher, complete: Complete) -> None:
+    def __init__(
+        self, maker: Maker, settings: config.Teacher, complete: Complete, notify: Notify
+    ) -> None:
         self._maker, self._settings, self._complete = maker, settings, complete
+        self._notify = notify
 
     def make(self, i: int, k: int, aims: Codes) -> Outcome:
         """A candidate that passed everything but the second process, or why it did not.
@@ -74,7 +78,8 @@ class ModelMaker:
             return Rejection(self._maker.id(i), str(error))
         except EndpointDown:
             raise
-        except ModelFault:
+        except ModelFault as fault:
+            self._notify(f"{self._maker.id(i)} is lost: {fault}")
             return Rejection(self._maker.id(i), "model_fault")
 
 

@@ -82,6 +82,8 @@ def synthesize(
             twin = stack.enter_context(Twin(plan, settings, graph))
             maker = Maker(plan, settings, graph)
             crew = Modelled(maker, twin, studio) if studio else Offline(maker, twin)
+            if studio:
+                progress = studio.forecasting(progress, settings.limit)
             try:
                 _make(files, maker, crew, progress)
             finally:

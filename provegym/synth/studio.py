@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -25,10 +25,14 @@ from provegym.synth.model_make import ModelMaker
 from provegym.synth.unmet import Codes
 
 T = TypeVar("T")
+Advance = Callable[[int, int], None]
+"""Told how many tasks are done, and of how many in all."""
 
 GUESS = Spent(requests=10, prompt_tokens=50_000, completion_tokens=2_000)
 """What a task may take, rejected candidates included: a forecast before any is done (ours; whole
 servers as lists of tools, which every step reads)."""
+FORECAST_AFTER = 20
+"""Finished tasks after which the forecast is told anew."""
 AHEAD = 4
 """Candidates that are begun for each request that may be under way."""
 
@@ -88,7 +92,7 @@ class Studio:
 
         Raises `EndpointDown`, `BudgetSpent` and `InputError` at the candidate that met it.
         """
-        model = ModelMaker(maker, self.settings, self.complete)
+        model = ModelMaker(maker, self.settings, self.complete, self._notify)
 
         def make(i: int, k: int) -> Outcome:
             with self._turn:
@@ -116,6 +120,17 @@ class Studio:
             return self._wait(self._ask(messages, tools, seed, schema))
         finally:
             self._turn.acquire()
+
+    def forecasting(self, advance: Advance, total: int) -> Advance:
+        """Tell what the run will take: now, and again when some tasks are done."""
+        self._notify(self.forecast(total, 0))
+
+        def told(done: int, total: int) -> None:
+            if done == FORECAST_AFTER < total:
+                self._notify(self.forecast(total, done))
+            advance(done, total)
+
+        return told
 
     def forecast(self, tasks: int, done: int) -> str:
         """What all tasks will take, in a sentence; from the `done` ones where there are any."""
