@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from provegym import config
-from provegym.config import Mix, Synth
+from provegym.config import Information, Mix, Synth
 from provegym.errors import BudgetSpent, EndpointDown, InputError
 from provegym.graph.edges import Graph
 from provegym.graph.store import save
@@ -223,6 +223,55 @@ def test_what_a_model_gets_wrong_is_counted_and_made_up_for(
     assert summary.rejected.get(reason) == 1
     assert summary.tasks == FEW.limit
     assert next(read(out.with_name("rejections.jsonl"), Rejection)).reason == reason
+
+
+ASKING = FEW.model_copy(
+    update={"information": Information(complete=0, missing_required=1, minimal=0)}
+)
+
+
+def answering(**value: Any) -> Spoiler:
+    """Say this to the assistant's question."""
+
+    def spoil(request: Json) -> Response | None:
+        asked = str(request["messages"][0]["content"]).startswith(prompt("answer"))
+        return says(json.dumps(value)) if asked else None
+
+    return spoil
+
+
+def withholding(words: str, withheld: str) -> Spoiler:
+    """Write this where a value is to be left out."""
+
+    def spoil(request: Json) -> Response | None:
+        value = {"goal": f"{words} {withheld}", "withheld": withheld, "words": words}
+        leaves_out = is_wish(request) and "leave_out" in request["messages"][1]["content"]
+        return says(json.dumps(value)) if leaves_out else None
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "times", "reason"),
+    [
+        (answering(asked=True, words="You know it."), 3, "answer_lacks_value"),
+        (answering(asked=False, words="You may choose."), 1, "did_not_ask"),
+        (withholding("Please do something.", ""), 3, "withholds_nothing"),
+        (withholding("Please pay 20.00 for me.", "20.00"), 3, "says_too_much"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_user_who_keeps_a_value_back_says_it_when_asked_and_not_before(
+    spoil: Spoiler, times: int, reason: str, graph: Graph, tmp_path: Path
+) -> None:
+    script = spoiled_at_first(spoil, times)
+    summary, server = made(script, graph, tmp_path / "tasks.jsonl", ASKING, concurrency=1)
+    assert summary.rejected.get(reason) == 1
+    assert summary.tasks == FEW.limit
+    for body in server.requests:
+        about = body["messages"][1]["content"]
+        if body["messages"][0]["content"].startswith(prompt("answer")):
+            assert "context" not in json.loads(about)  # all that it may reveal is the goal
 
 
 @pytest.mark.parametrize(
