@@ -314,10 +314,9 @@ def parse(settings: dict[str, Any], source: str) -> RunConfig:
 
 def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:
     """The same with some settings changed, checked anew. Raises `InputError`."""
-    try:
-        return Teacher.model_validate_json(json.dumps(teacher.model_dump(mode="json") | changes))
-    except ValidationError as error:
-        raise InputError(f"teacher: {_explain(error)}") from error
+    settings = teacher.model_dump(mode="json") | changes
+    whole = {"run": {"name": "options", "servers": ["any"]}, "teacher": settings}
+    return parse(whole, "the options").teacher
 
 
 def _read(path: Path) -> dict[str, Any]:

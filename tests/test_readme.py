@@ -27,7 +27,10 @@ from provegym.config import load
 from provegym.llm.scripted import ScriptedServer, says
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("tour", "reward", "add-a-server", "design", "teacher")))
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("tour", "reward", "add-a-server", "design", "teacher")),
+)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ENDPOINT = "http://127.0.0.1:8000/v1"
 

@@ -93,7 +93,8 @@ class Writer:
         hidden = first[0] if self.shape.missing else ""
         items = self._opening(first, groups)
         items += [Item("wish", tuple(group)) for group in groups]
-        items += self._refused(hidden)
+        if len(items) + self.shape.irrelevant < self.settings.max_turns:
+            items += self._refused(hidden)
         if self.shape.irrelevant:
             earliest = min(1 + self.shape.supplied, len(items))
             items.insert(self.rnd.randrange(earliest, len(items) + 1), self._irrelevant())
@@ -156,9 +157,8 @@ class Writer:
     # -- wishes that cannot be met ---------------------------------------------------------
 
     def _refused(self, hidden: str) -> list[Item]:
-        """At times, where there is a turn to spare, a last wish that the world refuses."""
-        spare = self.shape.turns < self.settings.max_turns
-        if not spare or not (self.aims or self.rnd.random() < GIVE_UP):
+        """At times a last wish that the world refuses."""
+        if not self.aims and self.rnd.random() >= GIVE_UP:
             return []
         codes = list(self.aims) or vain.reasons(self.server, self.rnd)
         session = self.world.open()

@@ -94,6 +94,11 @@ def test_an_irrelevant_wish_is_for_a_server_that_the_task_does_not_show(graph: G
         assert not home & set(servers.load(item.server).tools)
 
 
+def test_no_agenda_has_more_turns_than_a_conversation_may_have(graph: Graph) -> None:
+    shape = Shape("clarification", 2, missing=True, irrelevant=True)
+    assert {len(agenda.items) for agenda in agendas(graph, shape, 24)} == {3}
+
+
 def test_an_abstention_is_about_one_hidden_tool_or_another_server(graph: Graph) -> None:
     for agenda in agendas(graph, Shape("abstention", 3)):
         assert [item.mode for item in agenda.items] == ["hidden", "insist", "insist"]
