@@ -83,7 +83,7 @@ def synthesize(
             maker = Maker(plan, settings, graph)
             crew = Modelled(maker, twin, studio) if studio else Offline(maker, twin)
             if studio:
-                progress = studio.forecasting(progress, settings.limit)
+                progress = studio.forecasting(progress, settings.limit, len(files[0].keys))
             try:
                 _make(files, maker, crew, progress)
             finally:

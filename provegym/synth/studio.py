@@ -121,9 +121,9 @@ class Studio:
         finally:
             self._turn.acquire()
 
-    def forecasting(self, advance: Advance, total: int) -> Advance:
-        """Tell what the run will take: now, and again when some tasks are done."""
-        self._notify(self.forecast(total, 0))
+    def forecasting(self, advance: Advance, total: int, done: int) -> Advance:
+        """Tell what the run will take: now that so many tasks are done, and again after some."""
+        self._notify(self.forecast(total, done))
 
         def told(done: int, total: int) -> None:
             if done == FORECAST_AFTER < total:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -25,7 +26,7 @@ from provegym.graph.store import save
 from provegym.llm.scripted import Json, Response, Script, ScriptedServer, fails, says
 from provegym.records import read, read_manifest
 from provegym.synth.asker import prompt
-from provegym.synth.make import Plan, Rejection
+from provegym.synth.make import Maker, Plan, Rejection
 from provegym.synth.pipeline import Summary, synthesize
 from provegym.synth.studio import Studio
 from provegym.types import Kind, Task, Trace
@@ -96,6 +97,25 @@ def test_the_manifest_has_what_it_took(whole: Path) -> None:
         ).fetchone()
     assert manifest.cost["requests"] == count > SETTINGS.limit
     assert manifest.cost["prompt_tokens"] + manifest.cost["completion_tokens"] == tokens
+
+
+def test_as_many_requests_are_under_way_as_may_be(graph: Graph, tmp_path: Path) -> None:
+    many, all_are_there = 64, asyncio.Event()
+
+    async def patient(request: Json) -> Response:
+        """Answer nobody before so many have asked."""
+        if server.peak == many:
+            all_are_there.set()
+        await all_are_there.wait()
+        return says("no JSON")
+
+    with ScriptedServer(patient) as server:
+        model = config.Teacher(model="m", base_url=server.url, concurrency=many, timeout=120.0)
+        with Studio(model, tmp_path / "answers.sqlite") as studio:
+            maker = Maker(PLAN, SETTINGS, graph)
+            found = list(studio.outcomes(maker, [(i, i) for i in range(many + 8)], {}))
+    assert server.peak == many
+    assert len(found) == many + 8
 
 
 def test_the_assistant_is_told_neither_the_context_nor_the_goal(
