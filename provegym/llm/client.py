@@ -52,7 +52,7 @@ def openai_policy(
     return OpenAIPolicies(model, sampling, lenient, address(base_url, api_key) | options)
 
 
-def address(base_url: str | None, api_key: str | None = None) -> dict[str, str]:
+def address(base_url: str | None, api_key: str | None = None) -> dict[str, Any]:
     """Where an endpoint is and the key it takes, as the `openai` client wants to be told.
 
     What is not given is read from OPENAI_BASE_URL and OPENAI_API_KEY. An endpoint other than

@@ -37,7 +37,7 @@ class Endpoint:
 
     def __init__(
         self,
-        address: dict[str, str],
+        address: dict[str, Any],
         cache: Cache,
         ledger: Ledger,
         *,

@@ -30,7 +30,11 @@ class Desk:
         self.notify: Callable[[str], None] = self.told.append
 
     def open(self, **settings: Any) -> Teacher:
-        known = {"model": "m", "base_url": self.server.url, "timeout": 60.0} | settings
+        known: dict[str, Any] = {
+            "model": "m",
+            "base_url": self.server.url,
+            "timeout": 60.0,
+        } | settings
         return Teacher(config.Teacher(**known), self.file, api_key="k", notify=self.notify)
 
     def run(self, work: Callable[[Teacher], Awaitable[Any]], **settings: Any) -> Any:

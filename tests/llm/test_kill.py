@@ -66,8 +66,9 @@ class Killer:
             self.after = None
             key = self._server.seen[-1].key or ""
             moment = self._chance.choice([0.0, self._chance.uniform(0, 0.02)])
-            kill = (os.kill, int(key.removeprefix("Bearer ")), signal.SIGKILL)
-            asyncio.get_running_loop().call_later(moment, *kill)
+            process = int(key.removeprefix("Bearer "))
+            loop = asyncio.get_running_loop()
+            loop.call_later(moment, os.kill, process, signal.SIGKILL)
         return says(number_of(request), usage=(10, 5))
 
     def arm(self) -> None:
