@@ -13,7 +13,7 @@ from provegym.errors import EndpointDown, ModelFault
 from provegym.graph.entities import consumed
 from provegym.llm.endpoint import Notify
 from provegym.seeding import derive, rng
-from provegym.synth.agenda import Agenda, Writer
+from provegym.synth.agenda import Agenda, Item, Writer
 from provegym.synth.asker import Asker, Complete, prompt, strings
 from provegym.synth.draft import Shape, draw
 from provegym.synth.effective import truth
@@ -29,14 +29,14 @@ from provegym.synth.make import (
     servers_of,
 )
 from provegym.synth.model import ModelTeacher, goals, see_it_was_played
-from provegym.synth.offline import Rejected
+from provegym.synth.offline import MAX_CALLS, Rejected
 from provegym.synth.personas import some_persona
 from provegym.synth.perturb import strip_enums, tool_list
 from provegym.synth.query import User
 from provegym.synth.replay import Moment, replay, start_of
 from provegym.synth.steps import Assistant
 from provegym.synth.unmet import Codes
-from provegym.types import GroundCall, Kind, Perturbations, Task, Tool, Turn
+from provegym.types import Changes, GroundCall, Kind, Perturbations, Task, Tool, Turn
 from provegym.world.world import World
 
 FOUND_BY = 2
@@ -55,6 +55,17 @@ class Offer(Struct, frozen=True):
     def all(self) -> tuple[Tool, ...]:
         """All of them."""
         return (*self.tools, *self.granted)
+
+
+class Played(Struct, frozen=True):
+    """A conversation as it went: its turns, what they were about, and what they came to."""
+
+    items: list[Item]
+    spoken: list[Spoken]
+    start: Moment
+    """The start of a fresh session with the same tools."""
+    changes: Changes
+    persona: str
 
 
 class ModelMaker:
@@ -96,7 +107,8 @@ class _Candidate:
         self.server = plan.servers[k % len(plan.servers)]
         self.rnd = rng(plan.seed, "candidate", plan.first_world, i)
         self.asker = Asker(complete, plan.seed, plan.first_world, i)
-        shape = draw(synth, rng(plan.seed, "shape", plan.first_world, k), self.place)
+        place = self.place and replace(self.place, calls=MAX_CALLS)  # no number fits it better
+        shape = draw(synth, rng(plan.seed, "shape", plan.first_world, k), place)
         self.home, self._chain_of = maker.chains(self.server, shape, self.rnd)
         abroad = set(plan.others) - set(self.home)
         irrelevant = shape.irrelevant and bool(abroad)
@@ -108,6 +120,19 @@ class _Candidate:
         """The whole way. Raises `Rejected`."""
         agenda = self._agenda(aims)
         offer = self._offer(agenda)
+        played = self._play(agenda, offer)
+        see_it_was_played(played.items, played.spoken)
+        screen(played.spoken, played.start)
+        wanted = goals(played.items)
+        calls = truth(played.start, played.spoken, wanted, played.changes)
+        task = self._task(played, calls, offer, agenda.hidden)
+        found = certified(task, played.spoken, played.start)
+        if self.settings.critique:
+            self._criticize(played.spoken)
+        return found
+
+    def _play(self, agenda: Agenda, offer: Offer) -> Played:
+        """The conversation, on a live session."""
         names = servers_of(offer.all, self.home, self.maker.plan.others)
         world = library.world(self.seed, (*self.home, *names))
         persona = some_persona(self.settings.languages, self.rnd)
@@ -118,44 +143,33 @@ class _Candidate:
         teacher = ModelTeacher(user, assistant, agenda, offer.granted, most)
         session = world.open()
         spoken = Machine(teacher, session).run()
-        see_it_was_played(teacher.items, spoken)
         start = start_of(world, [tool.function.name for tool in offer.all])
-        screen(spoken, start)
-        calls = truth(start, spoken, goals(teacher.items), session.changes())
-        irrelevant = any(item.mode == "irrelevant" for item in teacher.items)
-        marks = Perturbations(
-            offer.distractors, self.shape.stripped, agenda.hidden or None, irrelevant
-        )
-        task = self._task(spoken, calls, start, offer.tools, marks, str(persona))
-        found = certified(task, spoken, start)
-        if self.settings.critique:
-            self._criticize(spoken)
-        return found
+        return Played(teacher.items, spoken, start, session.changes(), str(persona))
 
     def _task(
         self,
-        spoken: Sequence[Spoken],
+        played: Played,
         calls: Sequence[tuple[GroundCall, ...]],
-        start: Moment,
-        tools: tuple[Tool, ...],
-        marks: Perturbations,
-        persona: str,
+        offer: Offer,
+        hidden: str,
     ) -> Task:
-        world = start.session.world
+        world = played.start.session.world
+        irrelevant = any(item.mode == "irrelevant" for item in played.items)
+        stripped = self.shape.stripped
         task = Task(
             id=self.id,
             kind=self._kind(calls),
-            turns=_turns(spoken, calls),
+            turns=_turns(played.spoken, calls),
             servers=tuple(world.servers),
             seed=world.seed,
             reference_time=world.cast.start.isoformat(),
-            persona=persona,
-            tools=tools,
-            perturbations=marks,
+            persona=played.persona,
+            tools=offer.tools,
+            perturbations=Perturbations(offer.distractors, stripped, hidden or None, irrelevant),
             information=self.shape.information,
             teacher=self.settings.model,
         )
-        return replace(task, final_changes=replay(start, task.ground_truth).end.changes)
+        return replace(task, final_changes=replay(played.start, task.ground_truth).end.changes)
 
     # -- what is drawn ---------------------------------------------------------------------
 
