@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from provegym import __version__, cli_dataset, cli_graph, cli_servers, tables, terminal
+from provegym import (
+    __version__,
+    cli_dataset,
+    cli_graph,
+    cli_servers,
+    cli_synth,
+    tables,
+    terminal,
+)
 from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
     Json,
     Preset,
     ScoresOut,
     Seed,
-    Servers,
     Settings,
     Tasks,
     Traces,
@@ -120,62 +127,7 @@ def run(
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_dataset.app, name="dataset")
 app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
-
-
-@app.command(
-    epilog=example(
-        "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
-        "provegym synth configs/paper.toml --limit 100 --out tasks.jsonl",
-    )
-)
-def synth(
-    out: Annotated[Path, typer.Option(help="Where the tasks go; other files go beside it.")],
-    config: Annotated[
-        Path | None, typer.Argument(help="A run's TOML; options given here win over it.")
-    ] = None,
-    teacher: Annotated[str, typer.Option(help="offline: plans over the graph.")] = "offline",
-    limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
-    servers: Servers = None,
-    json: Json = False,
-) -> None:
-    """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
-    from provegym import servers as library
-    from provegym.config import Synth, Teacher, load
-    from provegym.dataset.stats import stats
-    from provegym.names import check_names, servers_of
-    from provegym.records import beside
-    from provegym.synth.graphs import graph_of
-    from provegym.synth.make import Plan
-    from provegym.synth.pipeline import synthesize
-
-    if teacher != "offline":
-        raise UnknownName("teacher", teacher, ["offline"])
-    told = load(config) if config else None
-    settings = told.synth if told else Synth()
-    if limit:
-        settings = settings.model_copy(update={"limit": limit})
-    if told:
-        check_names(told)
-    names = told.run.servers if told and servers is None else servers_of(servers)
-    root = seed if seed is not None else (told.run.seed if told else 0)
-    asked = told.teacher if told else Teacher()
-    with terminal.progress("graph") as advance:
-        edges = graph_of(
-            [library.load(name) for name in names],
-            beside(out, "graph", ".json"),
-            settings.edges,
-            asked,
-            Path(asked.cache or beside(out, "answers", ".sqlite")),
-            advance,
-        )
-    with terminal.progress("synth") as advance:
-        summary = synthesize(Plan(root, names, names), settings, edges, out, advance)
-    if json:
-        terminal.as_json(summary)
-    else:
-        tables.show_tasks(summary, str(out))
-        terminal.line(stats(out, *cli_dataset.library()).coverage())
+app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))

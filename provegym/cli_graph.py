@@ -39,13 +39,11 @@ def graph(
     base_url: Annotated[
         str | None, typer.Option(help="Its endpoint; its key is OPENAI_API_KEY.")
     ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(help="US dollars for a million tokens read and written, as 0.1,0.4."),
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, help="Most that it may cost; needs prices.")
     ] = None,
-    budget_usd: Annotated[float | None, typer.Option(min=0, help="The most it may cost.")] = None,
     budget_tokens: Annotated[
-        int | None, typer.Option(min=0, help="The most tokens it may read and write.")
+        int | None, typer.Option(min=0, help="Most tokens that it may read and write.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -56,23 +54,16 @@ def graph(
     """
     from provegym import servers as library
     from provegym.config import Teacher, load
-    from provegym.config import teacher as changed
     from provegym.graph.draw import draw
-    from provegym.names import model_of, servers_of
+    from provegym.names import servers_named, teacher_named
 
     if out.suffix == ".svg":
         raise InputError(f"{out} is where the picture goes; name the graph like graph.json")
     told = load(config) if config else None
-    names = told.run.servers if told and servers is None else servers_of(servers)
+    names = told.run.servers if told and servers is None else servers_named(servers)
     loaded = [library.load(name) for name in names]
-    asked = changed(
-        told.teacher if told else Teacher(),
-        model=model_of(teacher) if teacher else None,
-        base_url=base_url,
-        prices=_prices(prices) if prices else None,
-        budget_usd=budget_usd,
-        budget_tokens=budget_tokens,
-    )
+    budget = {"base_url": base_url, "budget_usd": budget_usd, "budget_tokens": budget_tokens}
+    asked = teacher_named(told.teacher if told else Teacher(), teacher, budget)
     found = _made(loaded, out, _choice(edges), asked, quiet=json)
     draw(found, out.with_suffix(".svg"))
     if json:
@@ -83,7 +74,7 @@ def graph(
 
 def _made(servers: list[Server], out: Path, choice: Choice, asked: Teacher, quiet: bool) -> Graph:
     from provegym.graph.store import cached
-    from provegym.records import beside
+    from provegym.synth.crew import answers_beside
     from provegym.synth.graphs import agreement_path, asked_graph
 
     if choice == "executed":
@@ -92,7 +83,7 @@ def _made(servers: list[Server], out: Path, choice: Choice, asked: Teacher, quie
         raise InputError(
             f"--edges {choice} needs a model to ask; name it as --teacher openai:MODEL"
         )
-    answers = Path(asked.cache or beside(out, "answers", ".sqlite"))
+    answers = answers_beside(out, asked)
     with terminal.progress("pairs") as advance:
         made = asked_graph(
             servers, out, choice, asked, answers, progress=advance, notify=terminal.note
@@ -123,17 +114,6 @@ def _choice(edges: str) -> Choice:
         raise UnknownName("choice of edges", edges, list(known))
     found: Choice = known[known.index(edges)]
     return found
-
-
-def _prices(text: str) -> dict[str, float]:
-    try:
-        prompt, completion = map(float, text.split(","))
-    except ValueError:
-        raise InputError(
-            f"--prices {text!r} is not two numbers; write dollars for a million tokens read and "
-            "written, as 0.1,0.4"
-        ) from None
-    return {"prompt": prompt, "completion": completion}
 
 
 def _spent(cost: dict[str, float]) -> str:

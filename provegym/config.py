@@ -263,6 +263,12 @@ class Teacher(Section):
     """The most tokens that they may read and write; 0 sets no limit."""
     cache: str = ""
     """File of the answers; empty means one beside the tasks."""
+    languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("English",)
+    """What users write in; each task takes one of them."""
+    refresh_context: Count = 20
+    """Tasks about one server for which users speak of the same sample of each world."""
+    critique: bool = False
+    """Let the model read each conversation that passed everything else, and reject it."""
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Teacher:
@@ -273,6 +279,7 @@ class Teacher(Section):
     def identity(self) -> dict[str, Any]:
         """What shapes the answers. How the model is reached and paid for may change in a run."""
         shaping = {"model", "mode", "temperature", "max_tokens", "extra"}
+        shaping |= {"languages", "refresh_context", "critique"}
         return self.model_dump(mode="json", include=shaping)
 
 
@@ -312,13 +319,11 @@ def parse(settings: dict[str, Any], source: str) -> RunConfig:
         raise InputError(f"{source}: {_explain(error)}") from error
 
 
-def teacher(settings: Teacher, **given: Any) -> Teacher:
-    """The settings with what is given (None is not) in place of theirs. Raises `InputError`."""
-    changed = {name: value for name, value in given.items() if value is not None}
-    try:
-        return Teacher.model_validate(settings.model_dump() | changed)
-    except ValidationError as error:
-        raise InputError(f"teacher: {_explain(error).lstrip(': ')}") from error
+def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:
+    """The same with some settings changed, checked anew. Raises `InputError`."""
+    settings = teacher.model_dump(mode="json") | changes
+    whole = {"run": {"name": "options", "servers": ["any"]}, "teacher": settings}
+    return parse(whole, "the options").teacher
 
 
 def _read(path: Path) -> dict[str, Any]:

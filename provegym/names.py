@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from provegym import servers
-from provegym.config import RunConfig
+from provegym.config import RunConfig, Teacher, changed
 from provegym.errors import InputError, UnknownName
 from provegym.rewards.presets import preset
 
@@ -16,23 +16,28 @@ def check_names(config: RunConfig) -> None:
     preset(config.eval.preset)
 
 
-def servers_of(names: str | None) -> tuple[str, ...]:
-    """Server names with commas between, all for None. Raises `UnknownName`, and `InputError` for
-    one named twice.
+def servers_named(told: str | None) -> tuple[str, ...]:
+    """Server names with commas between, all where nothing is told. Raises `UnknownName`, and
+    `InputError` for one named twice.
     """
-    if names is None:
+    if told is None:
         return (*servers.SERVERS,)
-    found = tuple(name.strip() for name in names.split(","))
-    for name in found:
+    names = tuple(name.strip() for name in told.split(","))
+    for name in names:
         servers.load(name)
-    if len(set(found)) < len(found):
-        raise InputError(f"{names!r} names a server twice; name each once")
-    return found
+    if len(set(names)) < len(names):
+        raise InputError(f"{told!r} names a server twice; name each once")
+    return names
 
 
-def model_of(teacher: str) -> str:
-    """The model of a teacher `openai:MODEL`. Raises `UnknownName` for any other teacher."""
-    kind, _, model = teacher.partition(":")
-    if kind != "openai" or not model:
-        raise UnknownName("teacher", teacher, ["openai:MODEL"])
-    return model
+def teacher_named(
+    settings: Teacher, teacher: str | None, changes: dict[str, str | float | None]
+) -> Teacher:
+    """The settings of the model, whose name is empty for the offline teacher; of the changes those
+    that are not None. Raises `UnknownName` for any other teacher.
+    """
+    kind, _, model = (teacher or "").partition(":")
+    if teacher and teacher != "offline" and not (kind == "openai" and model):
+        raise UnknownName("teacher", teacher, ["offline", "openai:MODEL"])
+    named = {"model": model} if teacher else {}
+    return changed(settings, named | {k: v for k, v in changes.items() if v is not None})

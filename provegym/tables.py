@@ -131,6 +131,18 @@ def show_tasks(summary: SynthSummary, title: str) -> None:
     line(f"{summary.tasks} certified tasks of {summary.candidates} candidates")
 
 
+def show_cost(tasks: Path) -> None:
+    """What a file of tasks took, as its manifest has it."""
+    from provegym.records import read_manifest
+
+    manifest = read_manifest(tasks)
+    cost = manifest.cost if manifest else {}
+    table(
+        ("cost", "in all"),
+        [(n, f"{v:,.2f}" if n == "usd" else f"{v:,.0f}") for n, v in cost.items()],
+    )
+
+
 def show_traces(summary: TraceSummary, title: str) -> None:
     """What the calls of a rollout came to."""
     table(("outcome", "calls"), _most_first(summary.outcomes), title)

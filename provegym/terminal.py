@@ -42,8 +42,8 @@ def as_json(value: object) -> None:
 
 
 def note(text: str) -> None:
-    """Tell the user one line that is no part of the result."""
-    sys.stderr.write(f"{' '.join(text.split())}\n")
+    """Print one line of news while something goes on."""
+    sys.stderr.write(f"{text}\n")
 
 
 def complain(text: str) -> None:

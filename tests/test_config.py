@@ -85,6 +85,19 @@ def test_settings_are_frozen_and_hash_by_their_values(tmp_path: Path) -> None:
     assert records.config_hash(settings) != records.config_hash(other)
 
 
+def test_how_a_teacher_is_reached_and_paid_for_is_no_part_of_what_a_run_is(tmp_path: Path) -> None:
+    plain = load(tmp_path, SMALL).identity()
+    assert "teacher" not in plain
+    assert load(tmp_path, SMALL, "teacher.timeout=5").identity() == plain
+    first = load(tmp_path, SMALL, "teacher.model=m").identity()
+    same = ["budget_tokens=9", "base_url=http://x/v1", "concurrency=2", "cache=x", "patience=1"]
+    other = ["temperature=0.1", "max_tokens=5", "mode=json", "extra={top_k=2}", "model=n"]
+    for change in same:
+        assert load(tmp_path, SMALL, "teacher.model=m", f"teacher.{change}").identity() == first
+    for change in other:
+        assert load(tmp_path, SMALL, "teacher.model=m", f"teacher.{change}").identity() != first
+
+
 MISTAKES = {
     "synth.limt=3": "synth.limt is not a setting; did you mean limit?",
     "snyth.limit=3": "snyth is not a setting; did you mean synth?",
@@ -112,6 +125,11 @@ MISTAKES = {
     "grpo.scale_rewards=all": "grpo.scale_rewards is 'all', should be 'group', 'batch' or 'none'",
     "synth.perturb.max_distractors=2": "synth.perturb: min_distractors is above max_distractors",
     "synth=3": "synth is 3, should be an object",
+    "teacher.tempreature=1": "teacher.tempreature is not a setting; did you mean temperature?",
+    "teacher.mode=text": "teacher.mode is 'text', should be 'tools' or 'json'",
+    "teacher.concurrency=1001": "teacher.concurrency is 1001, should be less than or equal to 1000",
+    "teacher.budget_usd=5": "teacher: budget_usd needs prices",
+    "teacher.prices.prompt=-1": "teacher.prices.prompt is -1, should be greater than or equal to 0",
 }
 
 

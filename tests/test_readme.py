@@ -17,9 +17,7 @@ import re
 import shlex
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,9 +25,10 @@ import pytest
 
 from provegym import cli, servers
 from provegym.config import load
+from provegym.llm.scripted import Json, Response, ScriptedServer, says
 
 ROOT = Path(__file__).parents[1]
-DOCS = ("tour", "reward", "add-a-server", "design", "graph", "mix")
+DOCS = ("tour", "reward", "add-a-server", "design", "teacher", "graph", "mix")
 PAGES = ("README.md", *(f"docs/{name}.md" for name in DOCS))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ENDPOINT = "http://127.0.0.1:8000/v1"
@@ -67,37 +66,19 @@ def commands(text: str) -> list[Command]:
     return [Command(*part.partition("\n")[::2]) for part in parts[1:]]
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """A model that has nothing to say, behind OpenAI's protocol; of pairs of tools it says none."""
-
-    def do_POST(self) -> None:
-        request = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        said = {"role": "assistant", "content": "I cannot help with that."}
-        if pairs := re.findall(r"(\d+)\. A = ", request):
-            none = {"b_needs_a": "none", "a_needs_b": "none", "why": ""}
-            said["content"] = json.dumps({"pairs": [{"pair": int(n), **none} for n in pairs]})
-        choice = {"index": 0, "finish_reason": "stop", "message": said}
-        about = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
-        body = json.dumps({**about, "choices": [choice]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Be quiet."""
+def nothing(request: Json) -> Response:
+    """What a model says that has nothing to say, and finds that no tool needs another."""
+    told = request["messages"][-1]["content"]
+    none = {"b_needs_a": "none", "a_needs_b": "none", "why": ""}
+    pairs = [{"pair": int(n), **none} for n in re.findall(r"^(\d+)\. A = ", told, re.MULTILINE)]
+    return says(json.dumps({"pairs": pairs}) if pairs else "I cannot help with that.")
 
 
 @pytest.fixture
 def endpoint() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    """Such a model behind OpenAI's protocol."""
+    with ScriptedServer(nothing) as server:
+        yield server.url
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,13 +52,16 @@ def openai_policy(
     return OpenAIPolicies(model, sampling, lenient, address(base_url, api_key) | options)
 
 
-def address(base_url: str | None, api_key: str | None = None) -> dict[str, str]:
+def address(base_url: str | None, api_key: str | None = None) -> dict[str, Any]:
     """Where an endpoint is and the key it takes, as the `openai` client wants to be told.
 
     What is not given is read from OPENAI_BASE_URL and OPENAI_API_KEY. An endpoint other than
-    OpenAI's own may need no key. Raises `InputError` where one is needed and missing.
+    OpenAI's own may need no key. Raises `InputError` where one is needed and missing, and for a
+    URL that is none.
     """
     url = base_url or os.environ.get("OPENAI_BASE_URL") or ""
+    if url and not re.match(r"https?://[\w.:@\[\]-]+(/|$)", url):
+        raise InputError(f"{url!r} is no base URL; write it like http://127.0.0.1:8000/v1")
     key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if url else "")
     if not key:
         raise InputError(

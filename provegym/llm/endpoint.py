@@ -19,7 +19,7 @@ from provegym.errors import EndpointDown, ModelFault
 from provegym.llm.cache import Cache
 from provegym.llm.completion import Completion, decode
 from provegym.llm.dialect import Dialect, Request
-from provegym.llm.failures import Trouble, judge
+from provegym.llm.failures import Trouble, judge, overflowed
 from provegym.llm.ledger import Ledger, Spent
 from provegym.seeding import rng
 
@@ -37,7 +37,7 @@ class Endpoint:
 
     def __init__(
         self,
-        address: dict[str, str],
+        address: dict[str, Any],
         cache: Cache,
         ledger: Ledger,
         *,
@@ -55,7 +55,7 @@ class Endpoint:
             max_retries=0,
             timeout=httpx2.Timeout(None, connect=min(CONNECT, timeout)),
         )
-        self._answers = 0
+        self._answers = self._told = 0
         self._closing = False
         self.sending: set[asyncio.Task[Any] | None] = set()
         """The tasks that have a request on the wire."""
@@ -68,22 +68,26 @@ class Endpoint:
         `ModelFault` where only this request fails, `BudgetSpent`, and `InputError` for what the
         user has to mend.
         """
-        began, answers, failed = _now(), self._answers, 0
+        failed = alone = answers = 0
+        since = 0.0
         while isinstance(found := await self._attempt(request), Trouble):
+            if not failed:
+                since, answers = _now(), self._answers
             failed += 1
-            pause = found.pause or _own_pause(request, failed)
-            others_answered = self._answers > answers
-            if self._closing or found.lost or (others_answered and not found.busy):
-                if failed > self._retries or self._closing:
-                    raise ModelFault(f"model {request.model!r}: {found.told} ({failed} times)")
-            elif _now() - began + pause > self._patience:
+            by_itself = found.lost or (self._answers > answers and not found.busy)
+            if by_itself:
+                alone, since = alone + 1, _now()
+            if self._closing or alone > self._retries:
+                raise ModelFault(f"model {request.model!r}: {found.told} (attempt {failed})")
+            pause = found.pause or own_pause(request, failed)
+            if _now() - since + pause > self._patience and not by_itself:
                 raise EndpointDown(
                     f"the endpoint of model {request.model!r} took no request for "
-                    f"{_now() - began:.0f} s: {found.told}; run the same command again later: "
+                    f"{_now() - since:.0f} s: {found.told}; run the same command again later: "
                     "what is finished is kept"
                 )
             self._ledger.retries += 1
-            self._notify(f"{found.told}; trying again in {pause:.1f} s")
+            self._tell(found, failed, pause)
             await asyncio.sleep(pause)
         return found
 
@@ -94,6 +98,12 @@ class Endpoint:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+    def _tell(self, found: Trouble, failed: int, pause: float) -> None:
+        """Of many requests that fail together, the one that failed most often tells the user."""
+        if failed > self._told:
+            self._told = failed
+            self._notify(f"{found.told}; trying again in {pause:.1f} s")
 
     async def _attempt(self, request: Request) -> bytes | Trouble | None:
         """Send the request once, and book what becomes of it: as lost, unless it is told here."""
@@ -117,7 +127,7 @@ class Endpoint:
                 return found
             self._cache.answered(sent, request.key, request.model, took, answer)
             claim.answered(took)
-        self._answers += 1
+        self._answers, self._told = self._answers + 1, 0
         return answer
 
     async def _post(self, request: Request) -> bytes:
@@ -132,7 +142,7 @@ class Endpoint:
             return answer
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             unknown = self._dialect.learn(error, body)
-            if not unknown:
+            if overflowed(error) or not unknown:
                 raise
             self._notify(f"the endpoint does not take {unknown!r}; going on without it")
         finally:
@@ -154,7 +164,7 @@ def _took(completion: Completion, worst: Spent) -> Spent:
     return Spent(1, usage.prompt_tokens, usage.completion_tokens, cached)
 
 
-def _own_pause(request: Request, failed: int) -> float:
+def own_pause(request: Request, failed: int) -> float:
     """Seconds before the next attempt, up to a quarter less by chance, so that many requests
     that failed together do not come back together.
     """

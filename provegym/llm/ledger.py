@@ -66,6 +66,14 @@ class Prices(Struct, frozen=True):
     completion: float = 0.0
     cached: float | None = None
 
+    def tell(self, spent: Spent) -> str:
+        """In words, for a forecast or a summary; without the money where there are no prices."""
+        told = (
+            f"{spent.requests:,} requests, {spent.prompt_tokens:,} tokens read, "
+            f"{spent.completion_tokens:,} written"
+        )
+        return f"{told}, ${self.cost(spent):,.2f}" if self.prompt or self.completion else told
+
     def cost(self, spent: Spent) -> float:
         """In US dollars."""
         cached = self.prompt if self.cached is None else self.cached
@@ -79,6 +87,9 @@ class Budget(Struct, frozen=True):
 
     usd: float = 0.0
     tokens: int = 0
+
+
+FREE, NO_LIMIT = Prices(), Budget()
 
 
 class Claim:
@@ -108,8 +119,8 @@ class Ledger:
 
     def __init__(
         self,
-        prices: Prices = Prices(),
-        budget: Budget = Budget(),
+        prices: Prices = FREE,
+        budget: Budget = NO_LIMIT,
         answered: Spent = NOTHING,
         lost: Spent = NOTHING,
     ) -> None:
@@ -144,7 +155,7 @@ class Ledger:
 
     def forecast(self, units: int, done: int = 0, guess: Spent = NOTHING) -> Spent:
         """What all `units` will take, from what the `done` ones took; where none is done, from
-        `guess`, what one unit may take. `prices.cost` turns it into money.
+        `guess`, what one unit may take. `prices` turn it into money and words.
         """
         return self.spent.times(units / done) if done else guess.times(units)
 
@@ -184,7 +195,8 @@ class Ledger:
         else:
             name, limit = "budget_usd", f"${self.budget.usd:,.2f}"
             used, wanted = f"${self.usd:,.4f}", f"${self.prices.cost(worst):,.4f}"
-        presumed = f", of it {self.lost.requests:,} lost ones at their worst" * bool(self.lost)
+        lost = self.lost.requests
+        presumed = f", of it {lost:,} lost ones at their worst" if lost else ""
         return BudgetSpent(
             f"the budget of {limit} is spent: {self.spent.requests:,} requests took {used}"
             f"{presumed}, and the next may take {wanted}; raise {name} and run the same command "

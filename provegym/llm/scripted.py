@@ -91,9 +91,7 @@ def says(
     return Response(body=json.dumps(body).encode())
 
 
-def fails(
-    status: int, message: str = "no", *, code: str | None = None, **headers: str
-) -> Response:
+def fails(status: int, message: str = "no", *, code: str | None = None, **headers: str) -> Response:
     """An error in OpenAI's form; a retry after a millisecond unless a header says otherwise."""
     body = {"error": {"message": message, "type": "t", "param": None, "code": code}}
     return Response(status, json.dumps(body).encode(), headers or {"retry-after-ms": "1"})
@@ -250,9 +248,7 @@ def _events(completion: Json, wants_usage: bool) -> Iterator[Json | str]:
     usage = head.pop("usage", None)
     for delta in _deltas(choice["message"]):
         yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield head | {
-        "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]
-    }
+    yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
     if wants_usage:
         yield head | {"choices": [], "usage": usage}
     yield "[DONE]"

@@ -60,7 +60,7 @@ class Teacher:
 
         Raises `InputError` where the file is in use or foreign, or a key is missing.
         """
-        self._settings = settings
+        self._settings, self._notify = settings, notify
         where = address(settings.base_url, api_key)
         self._cache = Cache(cache)
         prices = Prices(settings.prices.prompt, settings.prices.completion, settings.prices.cached)
@@ -95,7 +95,9 @@ class Teacher:
         for flight in flights:
             if cancelled or flight not in self._endpoint.sending:
                 flight.cancel()
-        await asyncio.gather(*flights, return_exceptions=True)
+        for end in await asyncio.gather(*flights, return_exceptions=True):
+            if isinstance(end, Exception):  # nobody else may be left to tell
+                self._notify(f"a request failed while closing: {end}")
         await self._endpoint.aclose()
         self._cache.close()
 
@@ -109,8 +111,11 @@ class Teacher:
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """The model's answer to chat `messages`; `tools` and `schema` (a JSON Schema of the
-        answer's `value`) are as in OpenAI's chat completions, the rest is the settings'.
+        """The model's answer to chat `messages`; messages and `tools` are as in OpenAI's chat
+        completions, what is not given is the settings'.
+
+        `schema` is a JSON Schema of the answer's `value`. For OpenAI's own endpoint its objects
+        require all their properties and set `additionalProperties` to false.
 
         Raises `BudgetSpent` before the budget could be exceeded, `EndpointDown` where going on is
         in vain, `ModelFault` where this request fails alone, and `InputError` for what the user

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SIZES = (20, 10, 5)
 """Pairs in one request, when they are asked first and when they are asked again."""
+SHAPING = {"model", "mode", "temperature", "max_tokens", "extra"}
+"""Settings of the model that shape what it says of a pair."""
 WHY = 200
 """Characters of a reason that are kept."""
 
@@ -134,7 +136,8 @@ async def classify(
 
 def asked_by(settings: config.Teacher) -> str:
     """Hash of what shapes the answers besides the tools."""
-    return config_hash([settings.identity(), TASK, ANSWER, SIZES])
+    shaping = settings.model_dump(include=SHAPING)
+    return config_hash([shaping, TASK, ANSWER, SIZES])
 
 
 class _Tally:

@@ -34,6 +34,7 @@ def graph_of(
     settings: config.Teacher,
     answers: Path,
     progress: Progress = lambda done, total: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Graph:
     """The graph at `path`, or a new one put there.
 
@@ -49,7 +50,12 @@ def graph_of(
             f"edges = {choice!r} needs a model to ask: name one as teacher.model, or put a graph "
             f"at {path} with `provegym graph --edges {choice}`"
         )
-    return graph or asked_graph(servers, path, choice, settings, answers, progress=progress).graph
+    if graph is None:
+        asked = asked_graph(
+            servers, path, choice, settings, answers, progress=progress, notify=notify
+        )
+        graph = asked.graph
+    return graph
 
 
 def asked_graph(

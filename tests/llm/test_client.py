@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -66,7 +65,9 @@ def test_the_request_holds_model_messages_tools_and_seed_and_no_unset_setting(
     assert endpoint.requests == [{"model": "m", "messages": ASK, "tools": TOOLS, "seed": 7}]
 
 
-def test_sampling_settings_are_sent_and_an_empty_list_of_tools_is_not(endpoint: ScriptedServer) -> None:
+def test_sampling_settings_are_sent_and_an_empty_list_of_tools_is_not(
+    endpoint: ScriptedServer,
+) -> None:
     endpoint.answers = [says(content="ok")]
     ask(endpoint, tools=[], sampling=Sampling(0.0, 0.9, 64, send_seed=False))
     sent = endpoint.requests[0]
@@ -213,13 +214,34 @@ def test_the_key_comes_from_the_environment_or_is_none(
     monkeypatch.setenv("OPENAI_API_KEY", "from-env")
     ask(endpoint)
     ask(endpoint, api_key="given")
-    assert [seen.key for seen in endpoint.seen] == ["Bearer none", "Bearer from-env", "Bearer given"]
+    assert [seen.key for seen in endpoint.seen] == [
+        "Bearer none",
+        "Bearer from-env",
+        "Bearer given",
+    ]
 
 
 def test_openais_own_endpoint_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(InputError, match="OPENAI_API_KEY"):
         openai_policy("gpt")
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://a b/v1"])
+def test_a_base_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match="is no base URL"):
+        openai_policy("m", url)
+
+
+def test_the_base_url_comes_from_the_environment_too(
+    endpoint: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    endpoint.answers = [says(content="ok")]
+    factory = openai_policy("m")
+    assert use(factory, lambda: factory(TASK, 7)(ASK, TOOLS)).content == "ok"
 
 
 def test_a_factory_can_be_used_again_after_it_was_closed(endpoint: ScriptedServer) -> None:

@@ -41,6 +41,12 @@ def test_the_tools_stand_in_the_system_message_as_json() -> None:
     assert as_text(CHAT, [])[0]["content"] == "Be brief."
 
 
+def test_without_a_system_message_the_tools_make_one() -> None:
+    system, user = as_text([{"role": "user", "content": "Pay."}], [TOOL])
+    assert (system["role"], user) == ("system", {"role": "user", "content": "Pay."})
+    assert json.dumps(TOOL, ensure_ascii=False) in system["content"].splitlines()
+
+
 def test_calls_are_written_as_they_are_read_broken_ones_too() -> None:
     parsed = parse(as_text(CHAT, [TOOL])[2]["content"], lenient=False)
     assert (parsed.content, parsed.calls[0].arguments_text) == ("Sure.", '{"x": 1}')

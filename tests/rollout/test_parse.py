@@ -134,6 +134,26 @@ def test_reasoning_without_an_end_is_all_there_is() -> None:
     assert parse("<think>so <tool_call>") == Parsed("", reasoning="so <tool_call>")
 
 
+def test_where_the_chat_template_opened_the_block_of_thoughts_its_end_is_enough() -> None:
+    assert parse("Hm.\n</think>\n\nWhich one?") == Parsed("Which one?", reasoning="Hm.")
+    call = parse('Hm. {"a": 1}</think><tool_call>{"name": "a", "arguments": {}}</tool_call>')
+    assert (call.reasoning, call.calls[0].name) == ('Hm. {"a": 1}', "a")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "a", "arguments": {"x": "</think>"}}',
+        '```json\n{"name": "a", "arguments": {"x": "</think>"}}\n```',
+        '<tool_call>{"name": "a", "arguments": {"x": "</think>"}}</tool_call>',
+        'So: <tool_call>{"name": "a", "arguments": {"x": "</think>"}}</tool_call>',
+    ],
+)
+def test_the_end_of_thoughts_within_a_call_is_part_of_it(text: str) -> None:
+    parsed = parse(text)
+    assert (parsed.reasoning, parsed.calls[0].arguments_text) == ("", '{"x": "</think>"}')
+
+
 def test_depth_and_size_break_nothing() -> None:
     deep = '<tool_call>{"name": "a", "arguments": ' + "[" * 200_000 + "</tool_call>"
     large = '<tool_call>{"name": "a", "arguments": {"x": "%s"}}</tool_call>' % ("y" * 2_000_000)
