@@ -13,6 +13,7 @@ from provegym.config import Mix, Synth
 from provegym.dataset.stats import stats
 from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.edges import Graph
+from provegym.llm.scripted import ScriptedServer, says
 from provegym.records import content_hash, encode, read, read_manifest, write_atomic
 from provegym.synth.external import drawn, import_file
 from provegym.synth.make import Plan
@@ -187,6 +188,20 @@ def test_files_with_more_than_the_mix_has_places_for_are_drawn_from(
     out = tmp_path / "tasks.jsonl"
     synthesize(PLAN, mixed(imported(tmp_path, 30), abstention=4), graph, out)
     assert stats(out).teachers == {"offline": 6, "xlam-irrelevance": 4}
+
+
+def test_a_model_is_not_asked_for_what_is_imported(tmp_path: Path) -> None:
+    file, out, settings = imported(tmp_path, 3), tmp_path / "tasks.jsonl", tmp_path / "run.toml"
+    with ScriptedServer(answers=[says("Nothing.")]) as endpoint:
+        settings.write_text(
+            '[run]\nname = "x"\nservers = ["banking"]\n[synth]\nlimit = 3\n'
+            f'[synth.mix]\nabstentions = ["{file}"]\n'
+            "kinds = { workflow = 0, clarification = 0, abstention = 1 }\n"
+            f'[teacher]\nmodel = "m"\nbase_url = "{endpoint.url}"\n'
+        )
+        assert cli.call(["synth", str(settings), "--out", str(out)]) == 0
+        assert endpoint.seen == []
+    assert stats(out).teachers == {"xlam-irrelevance": 3}
 
 
 def test_tasks_to_evaluate_on_are_never_imported(tmp_path: Path, graph: Graph) -> None:
