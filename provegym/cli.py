@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from provegym import __version__, cli_dataset, cli_servers, tables, terminal
+from provegym import (
+    __version__,
+    cli_dataset,
+    cli_graph,
+    cli_servers,
+    cli_synth,
+    tables,
+    terminal,
+)
 from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
     Json,
     Preset,
     ScoresOut,
     Seed,
-    Servers,
     Settings,
     Tasks,
     Traces,
@@ -122,98 +129,8 @@ def run(
 
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_dataset.app, name="dataset")
-
-
-def _named(servers: str | None) -> tuple[str, ...]:
-    """Server names from an option, all without it. Raises `UnknownName`, and `InputError` for one
-    named twice.
-    """
-    from provegym import servers as library
-
-    if servers is None:
-        return (*library.SERVERS,)
-    names = tuple(name.strip() for name in servers.split(","))
-    for name in names:
-        library.load(name)
-    if len(set(names)) < len(names):
-        raise InputError(f"{servers!r} names a server twice; name each once")
-    return names
-
-
-@app.command(epilog=example("provegym graph --servers banking,shopping --out graph.json"))
-def graph(
-    out: Annotated[Path, typer.Option(help="Where the graph goes.")] = Path("graph.json"),
-    servers: Servers = None,
-    json: Json = False,
-) -> None:
-    """Find which tool feeds which: by types, and by running a call that fails without the other.
-
-    A picture (SVG) goes beside the file.
-    """
-    from provegym import servers as library
-    from provegym.graph.draw import draw
-    from provegym.graph.edges import why_alone
-    from provegym.graph.store import cached
-
-    if out.suffix == ".svg":
-        raise InputError(f"{out} is where the picture goes; name the graph like graph.json")
-    found = cached([library.load(name) for name in _named(servers)], out)
-    draw(found, out.with_suffix(".svg"))
-    if json:
-        terminal.as_json(found)
-        return
-    terminal.table(("edges", "pairs"), found.pairs.items(), str(out))
-    why = [(name, why_alone(library.load(found.owners[name]).tools[name])) for name in found.alone]
-    terminal.table(("tool in no chain", "why"), why)
-    chained = len(found.tools) - len(why)
-    terminal.line(f"{len(found.servers)} servers, {len(found.tools)} tools, {chained} in chains")
-
-
-@app.command(
-    epilog=example(
-        "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
-        "provegym synth configs/paper.toml --limit 100 --out tasks.jsonl",
-    )
-)
-def synth(
-    out: Annotated[Path, typer.Option(help="Where the tasks go; other files go beside it.")],
-    config: Annotated[
-        Path | None, typer.Argument(help="A run's TOML; options given here win over it.")
-    ] = None,
-    teacher: Annotated[str, typer.Option(help="offline: plans over the graph.")] = "offline",
-    limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
-    servers: Servers = None,
-    json: Json = False,
-) -> None:
-    """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
-    from provegym import servers as library
-    from provegym.config import Synth, load
-    from provegym.dataset.stats import stats
-    from provegym.graph.store import cached
-    from provegym.names import check_names
-    from provegym.records import beside
-    from provegym.synth.make import Plan
-    from provegym.synth.pipeline import synthesize
-
-    if teacher != "offline":
-        raise UnknownName("teacher", teacher, ["offline"])
-    told = load(config) if config else None
-    settings = told.synth if told else Synth()
-    if limit:
-        settings = settings.model_copy(update={"limit": limit})
-    if told:
-        check_names(told)
-    names = told.run.servers if told and servers is None else _named(servers)
-    root = seed if seed is not None else (told.run.seed if told else 0)
-    edges = cached([library.load(name) for name in names], beside(out, "graph", ".json"))
-    with terminal.progress("synth") as advance:
-        summary = synthesize(Plan(root, names, names), settings, edges, out, advance)
-    if json:
-        terminal.as_json(summary)
-    else:
-        tables.show_tasks(summary, str(out))
-        terminal.line(stats(out, *cli_dataset.library()).coverage())
+app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
+app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))

@@ -10,7 +10,7 @@ import typer
 
 from provegym import terminal
 from provegym.errors import InputError
-from provegym.options import Json, example
+from provegym.options import Json, Seed, example
 
 Tasks = Annotated[Path, typer.Argument(help="Tasks (JSON Lines).")]
 
@@ -266,6 +266,35 @@ def prefixes() -> tuple[str, ...]:
 
     states = [servers.load(name).state for name in servers.SERVERS]
     return tuple(sorted({table.prefix for state in states for table in state.tables().values()}))
+
+
+@app.command(
+    "import",
+    epilog=example(
+        "provegym dataset import when2call when2call_train_sft.jsonl --limit 806 --out w2c.jsonl",
+        "provegym dataset import xlam-irrelevance xlam-7.5k-irrelevancek.json --limit 316 \\",
+        "    --out xlam.jsonl",
+    ),
+)
+def import_set(
+    name: Annotated[str, typer.Argument(help="when2call or xlam-irrelevance.", metavar="NAME")],
+    file: Annotated[Path, typer.Argument(help="One of its files, as it is published.")],
+    out: Annotated[Path, typer.Option(help="Where the tasks go (JSON Lines).")],
+    limit: Annotated[int, typer.Option(min=0, help="Tasks to draw; 0 takes all.")] = 0,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Make abstention tasks of a published set: questions on which no call is right."""
+    from provegym.synth.external import import_file
+
+    made = import_file(name, file, out, limit, seed)
+    if json:
+        terminal.as_json(made)
+        return
+    terminal.table(("rows left out for", "rows"), made.skipped.items())
+    odd = "" if made.published else "; no published file of the set has so many rows"
+    terminal.line(f"{made.rows} rows, {made.examples} of them examples{odd}")
+    terminal.line(f"{made.tasks} certified tasks of {name} ({made.licence}): {out}")
 
 
 def library() -> tuple[dict[str, Collection[str]], dict[str, Collection[str]]]:

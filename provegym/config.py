@@ -23,6 +23,7 @@ Count = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
+Edges = Literal["executed", "llm", "union"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
 
@@ -108,6 +109,9 @@ class Mix(Section):
     """Tasks of each kind (paper, table 1)."""
     lengths: dict[int, Share] = {2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1}
     """Share of each number of calls among the tasks that have any (the paper gives the range)."""
+    abstentions: tuple[str, ...] = ()
+    """Files of `provegym dataset import`, whose tasks take the places of abstentions first. Sets of
+    tasks to evaluate on never hold them."""
 
     @model_validator(mode="after")
     def _something_is_wanted(self) -> Mix:
@@ -135,6 +139,9 @@ class Synth(Section):
     """Workflow tasks whose calls lead from one server to another, where there are two (ours)."""
     information: Information = Information()
     perturb: Perturb = Perturb()
+    edges: Edges = "executed"
+    """Chains follow the edges that types and execution show, those that `[teacher]` names (the
+    paper's), or both."""
     mix: Mix | None = None
     """Exact numbers of tasks of each kind, length, server and information level; without it they
     are drawn one by one."""
@@ -256,6 +263,12 @@ class Teacher(Section):
     """The most tokens that they may read and write; 0 sets no limit."""
     cache: str = ""
     """File of the answers; empty means one beside the tasks."""
+    languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("English",)
+    """What users write in; each task takes one of them."""
+    refresh_context: Count = 20
+    """Tasks about one server for which users speak of the same sample of each world."""
+    critique: bool = False
+    """Let the model read each conversation that passed everything else, and reject it."""
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Teacher:
@@ -266,6 +279,7 @@ class Teacher(Section):
     def identity(self) -> dict[str, Any]:
         """What shapes the answers. How the model is reached and paid for may change in a run."""
         shaping = {"model", "mode", "temperature", "max_tokens", "extra"}
+        shaping |= {"languages", "refresh_context", "critique"}
         return self.model_dump(mode="json", include=shaping)
 
 
@@ -303,6 +317,13 @@ def parse(settings: dict[str, Any], source: str) -> RunConfig:
         return RunConfig.model_validate_json(json.dumps(settings, default=str))
     except ValidationError as error:
         raise InputError(f"{source}: {_explain(error)}") from error
+
+
+def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:
+    """The same with some settings changed, checked anew. Raises `InputError`."""
+    settings = teacher.model_dump(mode="json") | changes
+    whole = {"run": {"name": "options", "servers": ["any"]}, "teacher": settings}
+    return parse(whole, "the options").teacher
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -26,18 +26,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from provegym import learning, records, servers, worlds
-from provegym.config import RunConfig, Synth
+from provegym import learning, records, servers, terminal, worlds
+from provegym.config import RunConfig, Synth, Teacher
 from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import Measure, Report, difference, measure_file, report
 from provegym.evals.stats import Estimate
 from provegym.graph.edges import Graph
-from provegym.graph.store import cached
 from provegym.names import check_names
 from provegym.report import page
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
+from provegym.synth.crew import answers_beside, studio
+from provegym.synth.graphs import graph_of
 from provegym.synth.make import Plan
 from provegym.types import Task
 
@@ -134,9 +135,9 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
     check_names(config)
     claim(config)
     folder = config.run.folder
-    graph = cached([servers.load(name) for name in config.run.servers], folder / "graph.json")
+    graph = _graph(config, show)
     plan = Plan(config.run.seed, config.run.servers, config.run.servers)
-    tasks = _synthesized(plan, config.synth, graph, folder / "train", show).tasks()
+    tasks = _synthesized(plan, config.synth, config.teacher, graph, folder / "train", show).tasks()
     trained = learning.fine_tune(config, tasks, None, folder / "warm", show)
     recipe = config.model_dump(mode="json")
     return warmstart.ship(trained, tasks, recipe, target or warmstart.SHIPPED)
@@ -173,22 +174,31 @@ def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]
     """The tasks to train on and those to evaluate on, whose worlds have other seeds."""
     folder, everywhere = config.run.folder, config.run.servers
     trained = tuple(name for name in everywhere if name != config.run.heldout_server)
-    graph = cached([servers.load(name) for name in everywhere], folder / "graph.json")
+    graph = _graph(config, show)
     unseen = config.synth.model_copy(update={"limit": config.eval.tasks})
     first = Plan(config.run.seed, trained, trained)
     second = Plan(config.run.seed, everywhere, everywhere, config.synth.world_seeds)
     return (
-        _synthesized(first, config.synth, graph, folder / "train", show),
-        _synthesized(second, unseen, graph, folder / "heldout", show),
+        _synthesized(first, config.synth, config.teacher, graph, folder / "train", show),
+        _synthesized(second, unseen, config.teacher, graph, folder / "heldout", show),
     )
 
 
+def _graph(config: RunConfig, show: Show) -> Graph:
+    path, asked = config.run.folder / "graph.json", config.teacher
+    loaded = [servers.load(name) for name in config.run.servers]
+    answers = answers_beside(path, asked)
+    with show("graph") as advance:
+        return graph_of(loaded, path, config.synth.edges, asked, answers, advance, terminal.note)
+
+
 def _synthesized(
-    plan: Plan, settings: Synth, graph: Graph, folder: Path, show: Show
+    plan: Plan, settings: Synth, teacher: Teacher, graph: Graph, folder: Path, show: Show
 ) -> Synthesized:
     path = folder / "tasks.jsonl"
-    with show(f"{folder.name} tasks") as advance:
-        return Synthesized(path, pipeline.synthesize(plan, settings, graph, path, advance))
+    with studio(teacher, path, terminal.note) as model, show(f"{folder.name} tasks") as advance:
+        summary = pipeline.synthesize(plan, settings, graph, path, advance, model)
+    return Synthesized(path, summary)
 
 
 def evaluate(config: RunConfig, tasks: Path, policy: Path, name: str, show: Show) -> Measured:

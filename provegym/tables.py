@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from provegym.evals.heldout import Report as HeldOut
     from provegym.evals.stats import Estimate
     from provegym.graph.edges import Edge
+    from provegym.graph.said import Agreement
     from provegym.rollout.summary import TraceSummary
     from provegym.runs import RunSummary
     from provegym.scoring import ScoreSummary
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from provegym.world.server import Server
     from provegym.world.world import World
 
+DISAGREEMENTS = 10
+"""Disagreements on a graph that are shown; its file has all."""
 RESULT = 600
 """Characters of a call's result that are shown; the mark says how many are not."""
 
@@ -77,10 +80,37 @@ def cut(text: str) -> str:
 
 def _why(edge: Edge) -> str:
     """What an edge carries, or how it was proved."""
-    found = edge.evidence
-    if edge.kind == "explicit":
-        return f"{found['parameter']} takes an id of {found['entity']} from {found['path']}"
-    return f"proved by running: {edge.target} is {found['refused_before']} before it"
+    return _shown(edge.kind, edge.target, edge.evidence)
+
+
+def _shown(kind: str, target: str, evidence: Mapping[str, Any]) -> str:
+    """What types or execution show for a pair."""
+    if kind == "explicit":
+        return "{parameter} takes an id of {entity} from {path}".format_map(evidence)
+    if kind == "implicit":
+        return f"proved by running: {target} is {evidence['refused_before']} before it"
+    return "nothing found"
+
+
+def show_agreement(found: Agreement, path: Path) -> None:
+    """What a language model said of the pairs beside what types and execution show."""
+    rows = [(name, *counts.values()) for name, counts in found.total.counts.items()]
+    heads = next(iter(found.total.counts.values()))
+    title = f"Shown by types and execution (rows), named by {found.model} (columns)"
+    table(("", *heads), rows, title)
+    by_server = {**found.servers, "all": found.total}
+    measures = [
+        (name, m.pairs, *("-" if x is None else x for x in (m.agreement, m.kappa)))
+        for name, m in by_server.items()
+    ]
+    table(("server", "pairs", "agreement", "kappa"), measures)
+    proved_first = sorted(found.disagreements, key=lambda d: d.shown == "none")
+    first = [
+        (d.source, d.target, d.shown, d.named, d.why, _shown(d.shown, d.target, d.evidence))
+        for d in proved_first[:DISAGREEMENTS]
+    ]
+    table(("before", "after", "shown", "named", "the model's reason", "what is shown"), first)
+    line(f"{len(found.disagreements)} disagreements, with what speaks for either: {path}")
 
 
 def show_contract(reports: Sequence[Report]) -> None:
@@ -99,6 +129,18 @@ def show_tasks(summary: SynthSummary, title: str) -> None:
     table(("kind", "tasks"), _most_first(summary.kinds), title)
     table(("rejected for", "candidates"), _most_first(summary.rejected))
     line(f"{summary.tasks} certified tasks of {summary.candidates} candidates")
+
+
+def show_cost(tasks: Path) -> None:
+    """What a file of tasks took, as its manifest has it."""
+    from provegym.records import read_manifest
+
+    manifest = read_manifest(tasks)
+    cost = manifest.cost if manifest else {}
+    table(
+        ("cost", "in all"),
+        [(n, f"{v:,.2f}" if n == "usd" else f"{v:,.0f}") for n, v in cost.items()],
+    )
 
 
 def show_traces(summary: TraceSummary, title: str) -> None:

@@ -41,6 +41,11 @@ def as_json(value: object) -> None:
     line(msgspec.json.encode(value, enc_hook=str).decode())  # a path as its text
 
 
+def note(text: str) -> None:
+    """Print one line of news while something goes on."""
+    sys.stderr.write(f"{text}\n")
+
+
 def complain(text: str) -> None:
     """Print an error as one line."""
     sys.stderr.write(f"error: {' '.join(text.split())}\n")

@@ -11,6 +11,7 @@ import ast
 import contextlib
 import doctest
 import io
+import json
 import os
 import re
 import shlex
@@ -24,10 +25,20 @@ import pytest
 
 from provegym import cli, servers
 from provegym.config import load
-from provegym.llm.scripted import ScriptedServer, says
+from provegym.llm.scripted import Json, Response, ScriptedServer, says
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("tour", "reward", "datasets", "quality", "add-a-server", "design")
+NAMES = (
+    "tour",
+    "reward",
+    "datasets",
+    "quality",
+    "mix",
+    "teacher",
+    "graph",
+    "add-a-server",
+    "design",
+)
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ENDPOINT = "http://127.0.0.1:8000/v1"
@@ -65,10 +76,18 @@ def commands(text: str) -> list[Command]:
     return [Command(*part.partition("\n")[::2]) for part in parts[1:]]
 
 
+def nothing(request: Json) -> Response:
+    """What a model says that has nothing to say, and finds that no tool needs another."""
+    told = request["messages"][-1]["content"]
+    none = {"b_needs_a": "none", "a_needs_b": "none", "why": ""}
+    pairs = [{"pair": int(n), **none} for n in re.findall(r"^(\d+)\. A = ", told, re.MULTILINE)]
+    return says(json.dumps({"pairs": pairs}) if pairs else "I cannot help with that.")
+
+
 @pytest.fixture
 def endpoint() -> Iterator[str]:
-    """A model that has nothing to say, behind OpenAI's protocol."""
-    with ScriptedServer(answers=[says("I cannot help with that.")]) as server:
+    """Such a model behind OpenAI's protocol."""
+    with ScriptedServer(nothing) as server:
         yield server.url
 
 

@@ -18,8 +18,11 @@ import pytest
 from provegym import cli, config, records, runs
 from provegym.config import RunConfig
 from provegym.errors import ManifestMismatch, UnknownName
+from provegym.llm.scripted import ScriptedServer
 from provegym.runs import Advance, RunSummary
+from provegym.synth.make import Plan
 from provegym.types import Score, Task
+from tests.synth.competent import Competent
 
 ROOT = Path(__file__).parents[1]
 
@@ -166,6 +169,14 @@ def test_a_run_goes_on_with_another_budget_but_not_with_another_teacher(tmp_path
     runs.claim(small(tmp_path, "teacher.model=m", "teacher.budget_tokens=9", "teacher.timeout=1"))
     with pytest.raises(ManifestMismatch, match=r"holds a run with teacher\.model 'm', but 'n' is"):
         runs.claim(small(tmp_path, "teacher.model=n"))
+
+
+def test_a_run_with_a_teacher_lets_it_make_all_its_tasks(tmp_path: Path) -> None:
+    with ScriptedServer(Competent(Plan(3, ("banking",), ("banking",)), worlds=2)) as server:
+        told = small(tmp_path, "teacher.model=m", f"teacher.base_url={server.url}")
+        made = runs.synthesize(told, silent)
+    for each, count in zip(made, (4, 3), strict=True):
+        assert [task.teacher for task in each.tasks()] == ["m"] * count
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def _of(fact: Fact, session: Session) -> Iterator[Edge]:
                         "then": {"name": target, "arguments": call},
                         "parameter": parameter,
                     }
-                    yield Edge(tool.name, target, "bridge", evidence)
+                    yield Edge(tool.name, target, "bridge", evidence, ("execution",))
 
 
 def _showing(

@@ -24,15 +24,20 @@ from provegym.world.tool import Tool
 from provegym.world.world import World, content_hash
 
 EdgeKind = Literal["explicit", "implicit", "bridge"]
+Choice = Literal["executed", "llm", "union"]
+"""Whose edges within servers a graph has: those that types and execution show, those that a
+language model names, or both."""
 
 
 class Edge(Struct, frozen=True):
-    """`source` before `target`, and why: a typed id, or two calls that show it."""
+    """`source` before `target`, and why: a typed id, two calls that show it, a model's reason."""
 
     source: str
     target: str
     kind: EdgeKind
     evidence: dict[str, Any]
+    by: tuple[str, ...] = ()
+    """Who found it: "types", "execution", or the model as "llm:NAME"."""
 
 
 class Graph(Struct, frozen=True):
@@ -47,6 +52,11 @@ class Graph(Struct, frozen=True):
     schema_hash: str
     owners: dict[str, str] = {}
     """The server of each tool."""
+    choice: Choice = "executed"
+    model: str = ""
+    """The language model that was asked, if any."""
+    asked: str = ""
+    """Hash of what it was asked and how; see `Said`."""
 
     @property
     def alone(self) -> tuple[str, ...]:
@@ -86,7 +96,7 @@ def explicit_edges(server: Server) -> Iterator[Edge]:
             if source is not target and joined:
                 entity, parameter = joined[0]
                 evidence = {"entity": entity, "path": paths[entity], "parameter": parameter}
-                yield Edge(source.name, target.name, "explicit", evidence)
+                yield Edge(source.name, target.name, "explicit", evidence, ("types",))
 
 
 def implicit_edges(
@@ -144,4 +154,4 @@ def _proof(
         "then": {"name": target.name, "arguments": second},
         "refused_before": before.builtins()["error"]["code"],
     }
-    return Edge(source.name, target.name, "implicit", evidence)
+    return Edge(source.name, target.name, "implicit", evidence, ("execution",))

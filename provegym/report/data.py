@@ -105,7 +105,7 @@ def _yield(folder: Path) -> Yield:
     servers: Counter[str] = Counter()
     for task in read(folder / "tasks.jsonl", Task):
         kinds[task.kind] += 1
-        servers[task.servers[0]] += 1
+        servers.update(task.servers[:1])
     rejected = Counter(r.reason for r in read(folder / "rejections.jsonl", _Rejected))
     return Yield(dict(kinds), dict(rejected), dict(servers))
 

@@ -106,7 +106,13 @@ class _Examiner:
 
     def _offered(self) -> list[Tool]:
         known = self.start.session.world.tools
-        return [known[name].tool for name in task_tools(self.task)]
+        return [known[name].tool for name in task_tools(self.task) if name in known]
+
+    def _unserved(self) -> Calls:
+        """A call of every tool that is shown, but that no server of the world has."""
+        known = self.start.session.world.tools
+        names = [name for name in task_tools(self.task) if name not in known]
+        return [(self.last, GroundCall("x", name, {})) for name in names]
 
     def _plausible(self, i: int, tool: Tool) -> GroundCall:
         state = self.start.session.state(self._server(tool.name))
@@ -170,7 +176,8 @@ class _Examiner:
 
     def without_calls(self) -> Iterator[tuple[str, bool]]:
         yield "silence_scores_one", all(self.totals[n] == 1 for n in JUDGES)
-        calls = [self._unknown(), *self._sampled("read"), *self._sampled("write")]
+        sampled = (*self._sampled("read"), *self._sampled("write"))
+        calls = [self._unknown(), *sampled, *self._unserved()]
         yield "any_call_scores_zero", all(map(self._scores_zero, calls))
         yield "nothing_changes", not self.task.final_changes
 

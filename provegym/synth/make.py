@@ -21,13 +21,14 @@ from provegym.graph.paths import BRIDGED, Crossings, Paths
 from provegym.seeding import derive, rng
 from provegym.synth.certify import certify
 from provegym.synth.draft import Draft, OfflineTeacher, Shape, draw
+from provegym.synth.external import conversation, drawn
 from provegym.synth.filters import MAX_ERROR_RATE, error_rate, secrets_are_traceable
 from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Drafter, Rejected
-from provegym.synth.quota import places
+from provegym.synth.quota import Place, places
 from provegym.synth.replay import Moment, dependencies, replay, start_of
 from provegym.synth.unmet import NO_AIMS, Codes
-from provegym.types import Call, GroundCall, Task, Trace, Turn
+from provegym.types import Call, GroundCall, Task, Tool, Trace, Turn
 from provegym.world.world import World
 
 DRAWS = 3
@@ -73,6 +74,7 @@ class Maker:
     def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
         self.plan, self.settings = plan, settings
         self.places = places(settings, plan.seed)
+        self._imported = _imported(plan, settings, self.places or ())
         self._graph = graph
         self._across: dict[str, list[tuple[str, Crossings]]] = {}
         self._paths = {name: Paths(_only(graph, (name,))) for name in plan.servers}
@@ -85,6 +87,14 @@ class Maker:
         """The number of the candidate with that id."""
         return int(id.rsplit("-", 1)[1])
 
+    def imported(self, i: int) -> Candidate | None:
+        """The imported task that candidate `i` stands for, if it does."""
+        origin = self._imported.get(i)
+        if origin is None:
+            return None
+        task = replace(origin, id=self.id(i))
+        return Candidate(task, conversation(task, origin.id))
+
     def make(self, i: int, aims: Codes = NO_AIMS, k: int | None = None) -> Outcome:
         """A candidate that passed everything but the second process, or why it did not.
 
@@ -93,6 +103,8 @@ class Maker:
         `k` is the place that the candidate is for (`i` unless told otherwise).
         """
         k = i if k is None else k
+        if imported := self.imported(i):
+            return imported
         place = self.places[k] if self.places else None
         server = self.plan.servers[k % len(self.plan.servers)]
         rnd = rng(self.plan.seed, "candidate", self.plan.first_world, i)
@@ -110,7 +122,7 @@ class Maker:
     ) -> Candidate:
         base = i // len(self.plan.servers)
         seed = self.plan.world_seed(self.plan.first_world + base % self.settings.world_seeds)
-        home, chain_of = self._chains(server, shape, rnd)
+        home, chain_of = self.chains(server, shape, rnd)
         shape = replace(shape, crossing=len(home) > 1)
         others = [library.load(n) for n in self.plan.others if n not in home]
 
@@ -119,10 +131,10 @@ class Maker:
 
         world = library.world(seed, home)
         draft = Drafter(world, others, self.settings, shape, rnd, chain, aims).draft()
-        names = (server, *_servers_of(draft, server, self.plan.others))
+        names = (server, *servers_of(draft.tools, (server,), self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
 
-    def _chains(
+    def chains(
         self, server: str, shape: Shape, rnd: Random
     ) -> tuple[tuple[str, ...], Callable[[int, int], tuple[str, ...]]]:
         """The servers that a task is about, and the law of its chains of tools."""
@@ -153,16 +165,38 @@ class Maker:
     def _certified(self, task_id: str, draft: Draft, world: World) -> Candidate:
         spoken = Machine(OfflineTeacher(draft), world.open()).run()
         start = start_of(world, draft.offered)
-        if error_rate(start, spoken) >= MAX_ERROR_RATE:
-            raise Rejected("error_rate")
-        if not secrets_are_traceable(world, spoken):
-            raise Rejected("secret_without_source")
-        task = _task(task_id, draft, spoken, start)
-        certificate = certify(task, world, start)
-        for name, passed in certificate.checks.items():
-            if not passed:
-                raise Rejected(f"certificate:{name}")
-        return Candidate(replace(task, certificate=certificate), _conversation(task, spoken))
+        screen(spoken, start)
+        return certified(_task(task_id, draft, spoken, start), spoken, start)
+
+
+def screen(spoken: list[Spoken], start: Moment) -> None:
+    """Raise `Rejected` for a conversation that the filters keep out."""
+    if error_rate(start, spoken) >= MAX_ERROR_RATE:
+        raise Rejected("error_rate")
+    if not secrets_are_traceable(start.session.world, spoken):
+        raise Rejected("secret_without_source")
+
+
+def certified(task: Task, spoken: list[Spoken], start: Moment) -> Candidate:
+    """The task with its certificate. Raises `Rejected` with the check that failed."""
+    certificate = certify(task, start.session.world, start)
+    for name, passed in certificate.checks.items():
+        if not passed:
+            raise Rejected(f"certificate:{name}")
+    return Candidate(replace(task, certificate=certificate), _conversation(task, spoken))
+
+
+def _imported(plan: Plan, settings: Synth, places: Sequence[Place]) -> dict[int, Task]:
+    """Imported abstentions by the candidate that each stands for: the first one of a place.
+
+    Later worlds are those that tasks to evaluate on come from, and these must be no task that may
+    have been trained on.
+    """
+    files = settings.mix.abstentions if settings.mix else ()
+    if not files or plan.first_world:
+        return {}
+    wanted = [k for k, place in enumerate(places) if place.kind == "abstention"]
+    return dict(zip(wanted, drawn(files, len(wanted), plan.seed), strict=False))
 
 
 def _only(graph: Graph, servers: tuple[str, ...]) -> Graph:
@@ -171,10 +205,10 @@ def _only(graph: Graph, servers: tuple[str, ...]) -> Graph:
     return replace(graph, tools=tuple(t for t in graph.tools if t in names), edges=edges)
 
 
-def _servers_of(draft: Draft, server: str, others: tuple[str, ...]) -> list[str]:
-    """The other servers whose tools the task shows, for distractors are callable, too."""
-    shown = {t.function.name for t in draft.tools}
-    return [n for n in sorted(others) if n != server and shown & set(library.load(n).tools)]
+def servers_of(tools: Sequence[Tool], home: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    """The other servers whose tools a task shows, for distractors are callable, too."""
+    shown = {tool.function.name for tool in tools}
+    return [n for n in sorted(others) if n not in home and shown & set(library.load(n).tools)]
 
 
 def _task(task_id: str, draft: Draft, spoken: list[Spoken], start: Moment) -> Task:
@@ -232,7 +266,7 @@ def _conversation(task: Task, spoken: list[Spoken]) -> Trace:
         id=task.id,
         task_id=task.id,
         calls=tuple(calls),
-        policy="teacher:offline",
+        policy=f"teacher:{task.teacher}",
         seed=task.seed,
         messages=tuple(messages),
         final_changes=task.final_changes,

@@ -8,31 +8,31 @@ not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from provegym.config import Synth
 from provegym.dataset.dedupe import Duplicates
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
-from provegym.records import Manifest, Store, beside, config_hash, read
+from provegym.records import Manifest, Store, beside, config_hash, content_hash, read
+from provegym.synth.crew import Crew, Modelled, Offline
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
-from provegym.synth.twin import Twin, digest, tasks_of
+from provegym.synth.twin import Twin
 from provegym.synth.unmet import NO_AIMS, Codes, unmet
 from provegym.types import Task, Trace
 from provegym.worlds import digest_of
 
-CHUNK = 64
-"""Candidates that each of the two processes makes between two writes."""
+if TYPE_CHECKING:
+    from provegym.synth.studio import Studio
+
 SPARE = 8
 """Candidates that are made beyond the tasks missing, for some become none."""
 PARTS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -57,14 +57,18 @@ def synthesize(
     graph: Graph,
     out: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    studio: Studio | None = None,
 ) -> Summary:
     """Write `settings.limit` certified tasks to `out`, conversations and rejections beside it.
 
-    The manifests carry the content of each server's first world. Raises InputError if the servers
-    yield too few tasks, and ManifestMismatch where `out` was made by other settings or worlds.
+    A `studio` makes them with a language model; without one, the offline teacher does. The
+    manifests carry the content of each server's first world.
+
+    Raises InputError if the servers yield too few tasks, and ManifestMismatch where `out` was made
+    by other settings or worlds; with a model BudgetSpent and EndpointDown. What is written stays.
     """
     world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
-    config = config_hash({"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()})
+    config = _identity(plan, settings, studio)
     with ExitStack() as stack:
         files = [
             stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed, world)))
@@ -76,11 +80,27 @@ def synthesize(
         ]
         if not files[0].complete:
             twin = stack.enter_context(Twin(plan, settings, graph))
-            _make(files, Maker(plan, settings, graph), twin, progress)
+            maker = Maker(plan, settings, graph)
+            crew = Modelled(maker, twin, studio) if studio else Offline(maker, twin)
+            if studio:
+                progress = studio.forecasting(progress, settings.limit, len(files[0].keys))
+            try:
+                _make(files, maker, crew, progress)
+            finally:
+                files[0].sync(crew.cost(files[0].manifest.cost))
     return summarize(out)
 
 
-def _make(files: list[Any], maker: Maker, twin: Twin, progress: Callable[[int, int], None]) -> None:
+def _identity(plan: Plan, settings: Synth, studio: Studio | None) -> str:
+    told = {"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()}
+    if studio:
+        told["teacher"] = studio.settings.identity()
+    if settings.mix and settings.mix.abstentions:
+        told["imported"] = [content_hash(path) for path in settings.mix.abstentions]
+    return config_hash(told)
+
+
+def _make(files: list[Any], maker: Maker, crew: Crew, progress: Callable[[int, int], None]) -> None:
     """All candidates that are missing, part by part, and the end of the files.
 
     Raises InputError where too few candidates become tasks.
@@ -88,20 +108,20 @@ def _make(files: list[Any], maker: Maker, twin: Twin, progress: Callable[[int, i
     tasks, conversations, rejections = files
     limit = maker.settings.limit
     most = limit * MOST_CANDIDATES
-    queue = Queue(limit if maker.places else most, map(maker.number, rejections.keys))
+    queue = Queue(limit if crew.refills else most, map(maker.number, rejections.keys))
     duplicates = Duplicates(read(tasks.path, Task))
     for start, end in pairwise((0, *(round(limit * share) for share in PARTS), most)):
-        due = _due(files, maker, queue, end)
+        due = _due(files, maker, queue, end, crew.due)
         aims = _aims(maker, conversations.path, start) if start and due else NO_AIMS
         while due and len(tasks.keys) < limit:
-            for (i, _), outcome in zip(due, _verified(maker, twin, due, aims), strict=True):
+            for (i, _), outcome in zip(due, crew.outcomes(due, aims), strict=True):
                 if len(tasks.keys) == limit:
                     break
                 if _keep(files, outcome, duplicates):
                     progress(len(tasks.keys), limit)
                 else:
                     queue.leave(i)
-            due = _due(files, maker, queue, end)
+            due = _due(files, maker, queue, end, crew.due)
     if len(tasks.keys) < limit:
         raise InputError(
             f"only {len(tasks.keys)} of {limit} tasks after {most} candidates, "
@@ -111,13 +131,15 @@ def _make(files: list[Any], maker: Maker, twin: Twin, progress: Callable[[int, i
         file.finish()
 
 
-def _due(files: list[Any], maker: Maker, queue: Queue, end: int) -> list[tuple[int, int]]:
-    """The next candidates below `end`, each with its place."""
+def _due(
+    files: list[Any], maker: Maker, queue: Queue, end: int, most: int
+) -> list[tuple[int, int]]:
+    """The next candidates below `end`, at most so many, each with its place."""
     tasks, _, rejections = files
     done = tasks.keys | rejections.keys
     missing = maker.settings.limit - len(tasks.keys)
     numbers = (i for i in range(min(end, queue.known)) if maker.id(i) not in done)
-    return [(i, queue.place(i)) for i in islice(numbers, min(2 * CHUNK, missing + SPARE))]
+    return [(i, queue.place(i)) for i in islice(numbers, min(most, missing + SPARE))]
 
 
 def _aims(maker: Maker, conversations: Path, start: int) -> Codes:
@@ -139,36 +161,6 @@ def _keep(files: list[Any], outcome: Outcome, duplicates: Duplicates) -> bool:
     tasks.append(outcome.task)
     duplicates.add(outcome.task)
     return True
-
-
-def _verified(
-    maker: Maker, twin: Twin, due: list[tuple[int, int]], aims: Codes
-) -> Iterator[Outcome]:
-    """Outcomes in order. Two processes share the work, and each replays the other's tasks."""
-    half = (len(due) + 1) // 2
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(twin.make, due[half:], aims)
-        made = [maker.make(i, aims, k) for i, k in due[:half]]
-        theirs = future.result()
-        seen = pool.submit(twin.digests, tasks_of(made))
-        found = [digest(task) for task in tasks_of(theirs)]
-        yield from _compared(made, seen.result())
-        yield from _compared(theirs, found)
-
-
-def _compared(outcomes: list[Outcome], digests: list[str]) -> Iterator[Outcome]:
-    seen = iter(digests)
-    for outcome in outcomes:
-        yield _agreed(outcome, next(seen)) if isinstance(outcome, Candidate) else outcome
-
-
-def _agreed(candidate: Candidate, digest: str) -> Outcome:
-    certificate = candidate.task.certificate
-    if digest != certificate.digest:
-        return Rejection(candidate.task.id, "certificate:two_processes_agree")
-    checks = {**certificate.checks, "two_processes_agree": True}
-    task = replace(candidate.task, certificate=replace(certificate, checks=checks))
-    return replace(candidate, task=task)
 
 
 def _commonest(rejections: Path) -> str:

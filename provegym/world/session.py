@@ -21,7 +21,7 @@ from provegym.types import Tool as ToolSchema
 from provegym.world.changes import canonical_changes
 from provegym.world.table import Overlay, Table, Undo, roll_back
 from provegym.world.tool import Refused
-from provegym.world.validate import MAX_BYTES, Problem, too_large, understand
+from provegym.world.validate import MAX_BYTES, Problem, too_large, understand, unserved
 
 if TYPE_CHECKING:
     from provegym.world.server import State
@@ -43,8 +43,8 @@ class Result(Struct, frozen=True, gc=False):
         return _encode(self.value)
 
     def builtins(self) -> Any:
-        """The value as plain dicts, lists, strings and numbers."""
-        return msgspec.to_builtins(self.value)
+        """The value as plain dicts, lists, strings and numbers, as its JSON has it."""
+        return msgspec.json.decode(_encode(self.value))
 
 
 class Snapshot(Struct, frozen=True):
@@ -63,13 +63,17 @@ _NO_TABLES: dict[str, Table[Any]] = {}
 _NO_STATES: dict[str, tuple[State]] = {}
 _NONE_MINTED: dict[str, int] = {}
 _NO_UNDO: Undo = []
+_NONE_UNSERVED: frozenset[str] = frozenset()
 """Stand in, never written to, until a session touches its first table."""
 
 
 class Session:
     """One episode's private world."""
 
-    __slots__ = ("_minted", "_states", "_tables", "_tools", "_undo", "_writes", "closed", "world")
+    __slots__ = (
+        *("_minted", "_states", "_tables", "_tools", "_undo", "_unserved", "_writes"),
+        *("closed", "world"),
+    )
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -79,6 +83,7 @@ class Session:
         self._states = _NO_STATES
         self._minted = _NONE_MINTED
         self._undo = _NO_UNDO
+        self._unserved = _NONE_UNSERVED
         self._writes = 0
 
     # -- calling ---------------------------------------------------------------------------
@@ -91,7 +96,7 @@ class Session:
         try:
             _, tool, place, decode, checks, run = self._tools[name]
         except KeyError:
-            return self._no_tool(name)
+            return self._no_tool(name, arguments)
         try:
             text: Any = _encode(arguments) if type(arguments) is dict else arguments
             if len(text) > _SURELY_SMALL and too_large(text):
@@ -132,8 +137,10 @@ class Session:
         if self._undo:
             roll_back(self._undo)
 
-    def _no_tool(self, name: str) -> Result:
+    def _no_tool(self, name: str, arguments: object) -> Result:
         self._check_open()
+        if name in self._unserved:
+            return _problem(unserved(name, arguments))
         return _problem(_unknown(name))
 
     def _check_open(self) -> None:
@@ -166,10 +173,15 @@ class Session:
     # -- the tool list ---------------------------------------------------------------------
 
     def offer(self, names: Iterable[str] | None) -> None:
-        """Limit the tools to these names; every other is an `unknown_tool`. None lifts it."""
+        """Limit the tools to these names; every other is an `unknown_tool`. None lifts it.
+
+        A call of one that no server of the world has is a `tool_error` of the code `no_server`.
+        """
         self._check_open()
         tools = self.world.tools
-        self._tools = tools if names is None else {n: tools[n] for n in names if n in tools}
+        shown = list(tools if names is None else names)
+        self._tools = tools if names is None else {n: tools[n] for n in shown if n in tools}
+        self._unserved = _NONE_UNSERVED.union(n for n in shown if n not in tools)
 
     def tools(self) -> list[ToolSchema]:
         """Schemas of the tools on offer, in the order of their servers."""
@@ -213,7 +225,7 @@ class Session:
         """An independent session with the same state."""
         twin = Session(self.world)
         twin.restore(Snapshot(self._overlays(), self._minted, self._writes))
-        twin._tools = self._tools
+        twin._tools, twin._unserved = self._tools, self._unserved
         return twin
 
     def reset(self) -> None:

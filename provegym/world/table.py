@@ -58,7 +58,7 @@ class Template(Generic[R]):
         self.rows: dict[str, R] = {row.id: row for row in rows}
         self.ids: tuple[str, ...] = tuple(self.rows)
         self._indexes: dict[str, dict[Any, tuple[R, ...]]] = {}
-        self._minted: list[str] = []
+        self._minted: dict[int, str] = {}
 
     def index(self, field: str) -> dict[Any, tuple[R, ...]]:
         """Rows by the value of `field`, in insertion order."""
@@ -72,12 +72,12 @@ class Template(Generic[R]):
 
     def fresh_id(self, count: int) -> str:
         """The id of the created row number `count`: the same in every session of this seed."""
-        minted = self._minted
-        while len(minted) <= count:
-            number = derive(self.seed, "id", self.name, len(minted))
+        minted = self._minted.get(count)
+        if minted is None:
+            number = derive(self.seed, "id", self.name, count)
             letters = "".join(_LETTERS[(number >> 5 * i) & 31] for i in range(6))
-            minted.append(f"{self.prefix}_{letters}")
-        return minted[count]
+            minted = self._minted[count] = f"{self.prefix}_{letters}"
+        return minted
 
 
 class Table(Generic[R]):

@@ -42,6 +42,23 @@ class Problem(Struct, frozen=True):
 
 def understand(tool: Tool, arguments: object) -> Any:
     """Decode what the compiled decoder refused (`1.0` for an integer), or the Problem with it."""
+    given = _object(arguments)
+    if isinstance(given, Problem):
+        return given
+    decoded: Any = tool.decoder.type
+    return diagnose(tool, given) or msgspec.convert(whole_numbers(tool, given), decoded)
+
+
+def unserved(name: str, arguments: object) -> Problem:
+    """What is wrong with a call of a tool that is shown, but that no server runs."""
+    given = _object(arguments)
+    if isinstance(given, Problem):
+        return given
+    return Problem("tool_error", "no_server", f"no server here runs the tool {name[:80]!r}")
+
+
+def _object(arguments: object) -> dict[str, Any] | Problem:
+    """The JSON object that arguments are, or what is wrong with them before a tool is looked at."""
     if not isinstance(arguments, str | bytes):
         text = _plain(arguments)
         if isinstance(text, Problem):
@@ -50,11 +67,7 @@ def understand(tool: Tool, arguments: object) -> Any:
     if too_large(arguments):
         size = f"arguments of over {MAX_BYTES} bytes; send less"
         return Problem("tool_error", "too_large", size, {"maximum": MAX_BYTES})
-    given = parse(arguments)
-    if isinstance(given, Problem):
-        return given
-    decoded: Any = tool.decoder.type
-    return diagnose(tool, given) or msgspec.convert(whole_numbers(tool, given), decoded)
+    return parse(arguments)
 
 
 def too_large(text: str | bytes) -> bool:

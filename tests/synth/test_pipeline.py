@@ -165,8 +165,9 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from provegym.graph.store import load
 import test_pipeline
-from test_pipeline import PLAN, pipeline, synthesize
-pipeline.CHUNK = 8
+from test_pipeline import PLAN, synthesize
+from provegym.synth import crew
+crew.CHUNK = 8
 settings = getattr(test_pipeline, sys.argv[4])
 synthesize(PLAN, settings, load(Path(sys.argv[2])), Path(sys.argv[3]))
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -36,6 +37,12 @@ def free_book(session: Session) -> str:
 
 def lend(session: Session, member: str = "mem_000050") -> Any:
     return ok(session, "lend_book", book_id=free_book(session), member_id=member, days=7)
+
+
+def test_a_result_in_plain_values_is_what_its_json_says(session: Session) -> None:
+    found = session.call("get_member", {"member_id": "mem_000001"})
+    assert found.builtins() == json.loads(found.json())
+    assert type(found.builtins()["wishes"]) is list  # a tuple in the row
 
 
 def test_a_write_shows_in_later_reads_and_moves_the_clock_by_a_minute(session: Session) -> None:
@@ -104,6 +111,19 @@ def test_a_tool_that_is_not_on_offer_is_unknown_until_it_is(session: Session) ->
     session.offer(None)
     assert session.call("search_books", {"genre": "crime"}).outcome == "ok"
     assert session.call("no_such_tool", "{}").outcome == "unknown_tool"
+
+
+def test_a_tool_on_offer_that_no_server_runs_is_refused_at_execution(session: Session) -> None:
+    session.offer(["get_member", "order_ride"])
+    found = session.fork().call("order_ride", {"to": "home"})
+    assert found.outcome == "tool_error"
+    assert found.value["error"]["code"] == "no_server"
+    assert session.call("order_ride", "not json").outcome == "malformed"
+    assert session.call("order_ride", "[1]").outcome == "malformed"
+    assert session.call("order_taxi", {}).outcome == "unknown_tool"
+    assert [t.function.name for t in session.tools()] == ["get_member"]
+    session.offer(["get_member"])
+    assert session.call("order_ride", {"to": "home"}).outcome == "unknown_tool"
 
 
 def test_everything_is_refused_after_close(session: Session) -> None:

@@ -1,0 +1,79 @@
+"""The verb `synth`: which teacher makes the tasks, by what settings, and what it came to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from provegym import cli_dataset, tables, terminal
+from provegym.options import Json, Servers, example
+
+EXAMPLES = example(
+    "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
+    "provegym synth configs/paper.toml --limit 100 --out tasks.jsonl",
+    "provegym synth --teacher openai:MODEL --base-url http://127.0.0.1:8000/v1 --limit 5 \\",
+    "    --budget-tokens 1000000 --out model.jsonl",
+)
+
+
+def synth(
+    out: Annotated[Path, typer.Option(help="Where the tasks go; other files go beside it.")],
+    config: Annotated[
+        Path | None, typer.Argument(help="A run's TOML; options given here win over it.")
+    ] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(help="offline (plans over the graph) or openai:MODEL; else the config's."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Endpoint of openai:MODEL; its key is OPENAI_API_KEY.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, help="Most that a model may cost; needs prices.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Most tokens that a model may read and write.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
+    servers: Servers = None,
+    json: Json = False,
+) -> None:
+    """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
+    from provegym import servers as library
+    from provegym.config import Synth, load
+    from provegym.config import Teacher as NoTeacher
+    from provegym.dataset.stats import stats
+    from provegym.names import check_names, servers_named, teacher_named
+    from provegym.records import beside
+    from provegym.synth.crew import answers_beside, studio
+    from provegym.synth.graphs import graph_of
+    from provegym.synth.make import Plan
+    from provegym.synth.pipeline import synthesize
+
+    told = load(config) if config else None
+    budget = {"base_url": base_url, "budget_usd": budget_usd, "budget_tokens": budget_tokens}
+    model = teacher_named(told.teacher if told else NoTeacher(), teacher, budget)
+    settings = told.synth if told else Synth()
+    if limit:
+        settings = settings.model_copy(update={"limit": limit})
+    if told:
+        check_names(told)
+    names = told.run.servers if told and servers is None else servers_named(servers)
+    root = seed if seed is not None else (told.run.seed if told else 0)
+    loaded, where = [library.load(name) for name in names], beside(out, "graph", ".json")
+    with terminal.progress("graph") as advance:
+        answers = answers_beside(out, model)
+        edges = graph_of(loaded, where, settings.edges, model, answers, advance, terminal.note)
+    plan = Plan(root, names, names)
+    with studio(model, out, terminal.note) as teaching, terminal.progress("synth") as advance:
+        summary = synthesize(plan, settings, edges, out, advance, teaching)
+    if json:
+        terminal.as_json(summary)
+    else:
+        tables.show_tasks(summary, str(out))
+        terminal.line(stats(out, *cli_dataset.library()).coverage())
+        if model.model:
+            tables.show_cost(out)

@@ -1,0 +1,129 @@
+"""Who makes candidates, with a second process that finds the same: the offline teacher in two
+processes, or a model that many threads wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
+
+from provegym import config
+from provegym.records import beside
+from provegym.synth.make import Candidate, Maker, Outcome, Rejection
+from provegym.synth.twin import Twin, digest, tasks_of
+from provegym.synth.unmet import Codes
+
+if TYPE_CHECKING:
+    from provegym.synth.studio import Studio  # needs the `openai` client, the offline one does not
+
+CHUNK = 64
+"""Candidates that each of two processes makes between two writes."""
+
+OURS = ("retries", "cache_hits")
+"""Figures of a model's account that count from the start of the process."""
+
+Due = Sequence[tuple[int, int]]
+"""Candidates to make, by number and place."""
+
+
+class Crew(Protocol):
+    """Makes candidates."""
+
+    due: int
+    """How many candidates to begin between two looks at what is missing."""
+    refills: bool
+    """Whether the place of what was rejected is tried again."""
+
+    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+        """What becomes of the candidates, in order; each task was replayed by another process."""
+        ...
+
+    def cost(self, noted: Mapping[str, float]) -> dict[str, float]:
+        """What it took in all, without what is noted already."""
+        ...
+
+
+class Offline:
+    """Two processes share the work, and each replays the other's tasks."""
+
+    def __init__(self, maker: Maker, twin: Twin) -> None:
+        self._maker, self._twin = maker, twin
+        self.due = 2 * CHUNK
+        self.refills = maker.places is not None
+
+    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+        """In order, both halves."""
+        half = (len(due) + 1) // 2
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(self._twin.make, list(due[half:]), aims)
+            made = [self._maker.make(i, aims, k) for i, k in due[:half]]
+            theirs = future.result()
+            seen = pool.submit(self._twin.digests, tasks_of(made))
+            found = [digest(task) for task in tasks_of(theirs)]
+            yield from _compared(made, seen.result())
+            yield from _compared(theirs, found)
+
+    def cost(self, noted: Mapping[str, float]) -> dict[str, float]:
+        """Nothing that anyone counts."""
+        return {}
+
+
+class Modelled:
+    """A model makes candidates, and the second process replays each task."""
+
+    def __init__(self, maker: Maker, twin: Twin, studio: Studio) -> None:
+        self._maker, self._twin, self._studio = maker, twin, studio
+        self.due, self.refills = studio.due, True
+
+    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+        """In order, one by one as they come."""
+        for outcome in self._studio.outcomes(self._maker, due, aims):
+            yield from _compared([outcome], self._twin.digests(tasks_of([outcome])))
+
+    def cost(self, noted: Mapping[str, float]) -> dict[str, float]:
+        """As the file of answers has it, which also knows of runs that were killed."""
+        figures = self._studio.ledger.figures()
+        return {n: v if n in OURS else v - noted.get(n, 0) for n, v in figures.items()}
+
+
+@contextmanager
+def studio(
+    settings: config.Teacher, out: Path, notify: Callable[[str], None]
+) -> Iterator[Studio | None]:
+    """The model at work on the tasks in `out`; None for the offline teacher.
+
+    Its answers lie beside the tasks unless the settings name another file. `notify` is told what
+    the user may want to know.
+    """
+    if not settings.model:
+        yield None
+        return
+    from provegym.synth.studio import Studio
+
+    with Studio(settings, answers_beside(out, settings), notify) as opened:
+        yield opened
+
+
+def answers_beside(out: Path, settings: config.Teacher) -> Path:
+    """The file of a model's answers for what is made in `out`."""
+    return Path(settings.cache) if settings.cache else beside(out, "answers", ".sqlite")
+
+
+def _compared(outcomes: Sequence[Outcome], digests: Sequence[str]) -> Iterator[Outcome]:
+    seen = iter(digests)
+    for outcome in outcomes:
+        yield _agreed(outcome, next(seen)) if isinstance(outcome, Candidate) else outcome
+
+
+def _agreed(candidate: Candidate, digest: str) -> Outcome:
+    certificate = candidate.task.certificate
+    if digest != certificate.digest:
+        return Rejection(candidate.task.id, "certificate:two_processes_agree")
+    checks = {**certificate.checks, "two_processes_agree": True}
+    task = replace(candidate.task, certificate=replace(certificate, checks=checks))
+    return replace(candidate, task=task)

@@ -1,0 +1,227 @@
+"""The user's words: wishes over what there is, follow-ups, and answers to what is asked.
+
+What a model writes is checked before it is said. Each name, number, amount and date must stand in
+the context or the conversation, or be a value that the tools at hand leave to the user; no id that
+only a machine knows and no tool's name may occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from provegym import servers as library
+from provegym.synth.agenda import Item
+from provegym.synth.asker import Asker, Fault, Json, prompt, strings
+from provegym.synth.context import context, entities
+from provegym.synth.grounding import Known, internal_ids
+from provegym.synth.offline import Rejected
+from provegym.synth.personas import Persona
+from provegym.types import Information
+from provegym.world.tool import Tool
+from provegym.world.world import World
+
+MINIMAL_WORDS = 30
+"""Most words of a message that is to be short."""
+GRANTED = "You now have the tool {tool}. Please go ahead."
+"""As the offline teacher says it."""
+_WRITTEN = strings("goal", "withheld", "words")
+_ANSWERED = strings("words", flags=("asked",))
+
+
+class Written(Struct, frozen=True):
+    """A wish as the model wrote it; only `words` are said."""
+
+    goal: str
+    withheld: str
+    words: str
+
+
+class Said(Struct, frozen=True):
+    """One turn so far: both sides' words, and what the calls gave as JSON."""
+
+    user: str
+    assistant: str
+    results: tuple[str, ...] = ()
+
+
+class User:
+    """Whoever talks to the assistant in one conversation; knows the goal and what is kept back."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        world: World,
+        servers: tuple[str, ...],
+        persona: Persona,
+        information: Information,
+        sample: int,
+    ) -> None:
+        """`servers` are those that the wishes are about, `sample` is the number of the context."""
+        self._asker, self._world, self._servers = asker, world, servers
+        self._information, self._sample = information, sample
+        self._about = {"today": world.cast.start.isoformat(), "persona": str(persona)}
+        self.goals: list[str] = []
+        self._withheld = ""
+
+    def say(self, item: Item, before: Sequence[Said]) -> str:
+        """The words of a turn. Raises `Rejected` where none that will do are written."""
+        if item.mode == "answer":
+            parts = [self._answer(before)]
+        elif item.mode == "granted":
+            parts = [GRANTED.format(tool=item.tools[0])]
+        else:
+            return self._wish(item, item.tools, before)
+        rest = item.tools[1:] if item.mode == "granted" else item.tools
+        parts += [self._wish(item, rest, before)] if rest else []
+        return " ".join(parts)
+
+    # -- wishes ----------------------------------------------------------------------------
+
+    def _wish(self, item: Item, names: Sequence[str], before: Sequence[Said]) -> str:
+        tools = self._tools(item, names)
+        around = self._around(item)
+        shown = context(self._world.seed, around, tools, self._sample, _ids(item.example))
+        about = {
+            **self._about,
+            "tools": [msgspec.to_builtins(tool.schema.function) for tool in tools],
+            **({"leave_out": item.leave_out} if item.leave_out else {}),
+            **({"refusal": item.code, "example": self._named(item)} if item.code else {}),
+            "context": shown,
+            "conversation": _told(before),
+        }
+        known = Known([*self._heard(before), _json(shown), *_choices(tools)], tools)
+        found = self._asker.value(
+            prompt("user", *self._sections(item, bool(before))),
+            about,
+            _WRITTEN,
+            lambda value: self._flaw(Written(**value), item, known),
+        )
+        written = msgspec.convert(found, Written)
+        self.goals.append(written.goal)
+        self._withheld = written.withheld if item.leave_out else self._withheld
+        return written.words
+
+    def _tools(self, item: Item, names: Sequence[str]) -> list[Tool]:
+        tools = library.load(item.server).tools if item.server else None
+        return [tools[n] if tools else self._world.tools[n].tool for n in names]
+
+    def _named(self, item: Item) -> Json:
+        """The example of a refused call with names in the place of ids."""
+        known = entities(self._world.seed, self._servers).values()
+        names = {e.id: e.label for kind in known for e in kind}
+        return {
+            name: [names.get(v, v) for v in value]
+            if isinstance(value, list)
+            else names.get(value, value)
+            for name, value in item.example.items()
+        }
+
+    def _around(self, item: Item) -> tuple[str, ...]:
+        return (item.server,) if item.server else self._servers
+
+    def _sections(self, item: Item, later: bool) -> list[str]:
+        """The parts of the prompt that say what kind of message is wanted."""
+        if item.mode == "insist":
+            return ["insist"]
+        special = {"hidden": ["unavailable"], "irrelevant": ["unavailable"], "refused": ["refused"]}
+        level = "minimal" if self._information == "minimal" else "complete"
+        level = "missing_required" if item.leave_out else level
+        return [*["follow_up"] * later, level, *special.get(item.mode, [])]
+
+    def _flaw(self, written: Written, item: Item, known: Known) -> Fault | None:
+        words, withheld = written.words, written.withheld
+        if self._information == "minimal" and len(words.split()) > MINIMAL_WORDS:
+            return "too_many_words", f"the message has over {MINIMAL_WORDS} words"
+        return (
+            (_withholding(written, known) if item.leave_out else None)
+            or self._unsayable(words)
+            or _ungrounded(words, known)
+            or _ungrounded(withheld if item.leave_out else "", known)
+        )
+
+    def _unsayable(self, words: str) -> Fault | None:
+        if not words.strip():
+            return "empty_turn", "the message was empty"
+        if ids := internal_ids(self._world, words):
+            return "internal_id", f"no person would know {', '.join(ids)}"
+        names = [name for name in self._world.tools if "_" in name and name in words]
+        if names:
+            return "tool_name_in_turn", f"it names {', '.join(names)}, which no person knows"
+        return None
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def _answer(self, before: Sequence[Said]) -> str:
+        about = {
+            **self._about,
+            "goal": " ".join(self.goals),
+            "withheld": self._withheld,
+            "conversation": _told(before),
+        }
+        known = Known([*self._heard(before), *self.goals, self._withheld])
+        found = self._asker.value(
+            prompt("answer"), about, _ANSWERED, lambda value: self._bad_answer(value, known)
+        )
+        if not found["asked"]:
+            raise Rejected("did_not_ask")
+        self._withheld = ""
+        words: str = found["words"]
+        return words
+
+    def _bad_answer(self, value: Json, known: Known) -> Fault | None:
+        words = value["words"]
+        if value["asked"] and not Known([words]).holds(self._withheld):
+            return "answer_lacks_value", f"it has to hold {self._withheld!r} in these very words"
+        return self._unsayable(words) or _ungrounded(words, known)
+
+    # -- what was said ---------------------------------------------------------------------
+
+    def _heard(self, before: Sequence[Said]) -> list[str]:
+        texts = [self._about["today"]]
+        for said in before:
+            texts += [said.user, said.assistant, *said.results]
+        return texts
+
+
+def _withholding(written: Written, known: Known) -> Fault | None:
+    """What is wrong with how a value is kept back."""
+    withheld = written.withheld.strip()
+    if not withheld or not Known([written.goal]).holds(withheld):
+        return "withholds_nothing", "`withheld` has to be a value that stands in `goal`, too"
+    if Known([written.words]).holds(withheld):
+        return "says_too_much", f"the message must not hold {withheld!r}"
+    return None
+
+
+def _ungrounded(words: str, known: Known) -> Fault | None:
+    strays = known.strays(words)
+    if not strays:
+        return None
+    listed = ", ".join(repr(text.lstrip("|")) for text in strays)
+    return "ungrounded", f"{listed} stands neither in `context` nor in the conversation"
+
+
+def _told(before: Sequence[Said]) -> list[dict[str, str]]:
+    return [{"user": said.user, "assistant": said.assistant} for said in before]
+
+
+def _choices(tools: Sequence[Tool]) -> list[str]:
+    """The values that the tools' parameters have to choose from."""
+    fields = [p.item or p for tool in tools for p in tool.parameters]
+    return [str(choice) for p in fields for choice in p.choices]
+
+
+def _ids(example: Json) -> set[str]:
+    """All texts in an example of a call, the ids among them."""
+    values = (
+        v for value in example.values() for v in (value if isinstance(value, list) else [value])
+    )
+    return {v for v in values if isinstance(v, str)}
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,429 @@
+"""Synthesis with a language model as the teacher: a scripted one, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from provegym import config
+from provegym.config import Information, Mix, Synth
+from provegym.errors import BudgetSpent, EndpointDown, InputError
+from provegym.graph.edges import Graph
+from provegym.graph.store import save
+from provegym.llm.scripted import Json, Response, Script, ScriptedServer, fails, says
+from provegym.records import read, read_manifest
+from provegym.synth.asker import prompt
+from provegym.synth.make import Maker, Plan, Rejection
+from provegym.synth.pipeline import Summary, synthesize
+from provegym.synth.studio import Studio
+from provegym.types import Kind, Task, Trace
+from tests.synth.competent import Competent
+
+NAMES = ("banking", "calendar", "filesystem", "shopping")
+PLAN = Plan(seed=7, servers=NAMES, others=NAMES)
+WORLDS = 3
+SETTINGS = Synth(limit=12, world_seeds=WORLDS)
+FEW = SETTINGS.model_copy(update={"limit": 3})
+
+
+def competent() -> Competent:
+    return Competent(PLAN, WORLDS)
+
+
+def made(
+    script: Script, graph: Graph, out: Path, settings: Synth = SETTINGS, **teacher: Any
+) -> tuple[Summary, ScriptedServer]:
+    """A whole run, and the server as it was left."""
+    with ScriptedServer(script) as server:
+        return run(server, graph, out, settings, **teacher), server
+
+
+def run(
+    server: ScriptedServer, graph: Graph, out: Path, settings: Synth = SETTINGS, **teacher: Any
+) -> Summary:
+    told = {"concurrency": 4, "patience": 5.0, **teacher}
+    model = config.Teacher(model="m", base_url=server.url, **told)
+    with Studio(model, out.with_name("answers.sqlite")) as studio:
+        return synthesize(PLAN, settings, graph, out, studio=studio)
+
+
+@pytest.fixture(scope="module")
+def whole(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of twelve tasks by the scripted model, others beside it."""
+    out = tmp_path_factory.mktemp("whole") / "tasks.jsonl"
+    summary, _ = made(competent(), graph, out)
+    assert summary.tasks == SETTINGS.limit
+    return out
+
+
+def test_a_model_makes_certified_tasks_that_a_second_process_confirms(whole: Path) -> None:
+    tasks = list(read(whole, Task))
+    assert len(tasks) == SETTINGS.limit
+    for task in tasks:
+        assert task.certificate.passed
+        assert task.certificate.checks["two_processes_agree"]
+        assert task.teacher == "m"
+        assert 2 <= len(task.turns) <= 3
+        assert task.persona.count(";") == 3
+    assert {t.policy for t in read(whole.with_name("conversations.jsonl"), Trace)} == {"teacher:m"}
+
+
+def test_the_kind_follows_from_where_the_calls_are(whole: Path) -> None:
+    for task in read(whole, Task):
+        calls = [len(turn.calls) for turn in task.turns]
+        kind = "workflow" if calls[0] else "clarification" if any(calls) else "abstention"
+        assert task.kind == kind
+
+
+def test_the_manifest_has_what_it_took(whole: Path) -> None:
+    manifest = read_manifest(whole)
+    assert manifest
+    with closing(sqlite3.connect(whole.with_name("answers.sqlite"))) as answers:
+        count, tokens = answers.execute(
+            "SELECT COUNT(*), TOTAL(prompt_tokens + completion_tokens) FROM answers"
+        ).fetchone()
+    assert manifest.cost["requests"] == count > SETTINGS.limit
+    assert manifest.cost["prompt_tokens"] + manifest.cost["completion_tokens"] == tokens
+
+
+def test_as_many_requests_are_under_way_as_may_be(graph: Graph, tmp_path: Path) -> None:
+    many, all_are_there = 64, asyncio.Event()
+
+    async def patient(request: Json) -> Response:
+        """Answer nobody before so many have asked."""
+        if server.peak == many:
+            all_are_there.set()
+        await all_are_there.wait()
+        return says("no JSON")
+
+    with ScriptedServer(patient) as server:
+        model = config.Teacher(model="m", base_url=server.url, concurrency=many, timeout=120.0)
+        with Studio(model, tmp_path / "answers.sqlite") as studio:
+            maker = Maker(PLAN, SETTINGS, graph)
+            found = list(studio.outcomes(maker, [(i, i) for i in range(many + 8)], {}))
+    assert server.peak == many
+    assert len(found) == many + 8
+
+
+def test_the_assistant_is_told_neither_the_context_nor_the_goal(
+    graph: Graph, tmp_path: Path
+) -> None:
+    _, server = made(competent(), graph, tmp_path / "tasks.jsonl", FEW)
+    steps = [body for body in server.requests if "tools" in body]
+    assert steps
+    for body in steps:
+        system, *rest = body["messages"]
+        assert {m["role"] for m in rest} <= {"user", "assistant", "tool"}
+        assert "context" not in system["content"]
+        users = [m["content"] for m in rest if m["role"] == "user"]
+        assert not any(text.startswith("{") for text in users)
+
+
+def test_the_places_of_a_mix_are_filled_by_kind_and_information(
+    graph: Graph, tmp_path: Path
+) -> None:
+    kinds: dict[Kind, int] = {"workflow": 7, "clarification": 3, "abstention": 2}
+    settings = SETTINGS.model_copy(update={"mix": Mix(kinds=kinds)})
+    summary, _ = made(competent(), graph, tmp_path / "tasks.jsonl", settings)
+    assert summary.kinds == kinds
+    tasks = list(read(tmp_path / "tasks.jsonl", Task))
+    told = Counter(t.information for t in tasks if t.kind != "abstention")
+    assert told == {"complete": 6, "missing_required": 2, "minimal": 2}
+    assert Counter(t.servers[0] for t in tasks) == dict.fromkeys(NAMES, 3)
+
+
+def test_a_critique_can_only_reject(graph: Graph, tmp_path: Path, whole: Path) -> None:
+    script, verdicts = competent(), iter([False])
+
+    def critical(request: Json) -> Response:
+        if request["messages"][0]["content"].startswith(prompt("critique")):
+            fine = next(verdicts, True)
+            return says(json.dumps({"consistent": fine, "reason": "" if fine else "no"}))
+        return script(request)
+
+    out = tmp_path / "tasks.jsonl"
+    summary, _ = made(critical, graph, out, FEW, critique=True, concurrency=1)
+    assert summary.rejected.pop("critique") == 1
+    assert summary.tasks == FEW.limit
+
+
+# -- what goes wrong ---------------------------------------------------------------------------
+
+Spoiler = Callable[[Json], Response | None]
+
+
+def wish(words: str) -> Spoiler:
+    """Say this as the user."""
+
+    def spoil(request: Json) -> Response | None:
+        value = {"goal": words, "withheld": "", "words": words}
+        return says(json.dumps(value)) if is_wish(request) else None
+
+    return spoil
+
+
+def is_wish(request: Json) -> bool:
+    return str(request["messages"][0]["content"]).startswith(prompt("user"))
+
+
+def garbage(request: Json) -> Response | None:
+    return says('{"goal": "x", "words": ') if is_wish(request) else None
+
+
+def step(answer: Callable[[Json], Response]) -> Spoiler:
+    return lambda request: answer(request) if "tools" in request else None
+
+
+def call(name: str, arguments: str) -> Response:
+    function = {"name": name, "arguments": arguments}
+    return says(None, tool_calls=[{"id": "c", "type": "function", "function": function}])
+
+
+def failing(request: Json) -> Response:
+    """A look-up of a row that there is not."""
+    tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in request["tools"]}
+    name = next(n for n in ("list_transactions", "get_event", "get_order") if n in tools)
+    key = next(k for k in tools[name]["properties"] if k.endswith("_id"))
+    return call(name, json.dumps({key: "none_000000"}))
+
+
+def spoiled_at_first(spoil: Spoiler, times: int) -> Script:
+    """A competent model whose first so many answers of a kind are spoilt."""
+    script, left = competent(), [times]
+
+    def answer(request: Json) -> Response:
+        found = spoil(request) if left[0] else None
+        if found is None:
+            return script(request)
+        left[0] -= 1
+        return found
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("spoil", "times", "reason"),
+    [
+        (wish("Please pay John Miller at once."), 3, "ungrounded"),
+        (wish("Use transfer_between_accounts now."), 3, "tool_name_in_turn"),
+        (wish(" "), 3, "empty_turn"),
+        (garbage, 3, "broken_json"),
+        (step(failing), 3, "loop"),
+        (step(lambda request: call("list_accounts", '{"limit": ')), 3, "broken_call"),
+        (step(lambda request: call("list_accounts", '{"limit": "x"}')), 3, "broken_call"),
+        (step(lambda request: call("no_such_tool", "{}")), 3, "unknown_tool"),
+        (step(lambda request: says("")), 3, "empty_answer"),
+        (step(lambda request: says("All done!", finish="length")), 3, "cut_off"),
+        (step(lambda request: says("All done!")), 4, "prose_only"),
+        (step(lambda request: says(None, refusal="I will not")), 3, "model_refused"),
+        (step(lambda request: fails(400, "maximum context length")), 1, "too_long_for_model"),
+        (step(lambda request: fails(400, "no")), 1, "model_fault"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_model_gets_wrong_is_counted_and_made_up_for(
+    spoil: Spoiler, times: int, reason: str, graph: Graph, tmp_path: Path
+) -> None:
+    script = spoiled_at_first(spoil, times)
+    out = tmp_path / "tasks.jsonl"
+    summary, _ = made(script, graph, out, FEW, concurrency=1)
+    assert summary.rejected.get(reason) == 1
+    assert summary.tasks == FEW.limit
+    assert next(read(out.with_name("rejections.jsonl"), Rejection)).reason == reason
+
+
+ASKING = FEW.model_copy(
+    update={"information": Information(complete=0, missing_required=1, minimal=0)}
+)
+
+
+def answering(**value: Any) -> Spoiler:
+    """Say this to the assistant's question."""
+
+    def spoil(request: Json) -> Response | None:
+        asked = str(request["messages"][0]["content"]).startswith(prompt("answer"))
+        return says(json.dumps(value)) if asked else None
+
+    return spoil
+
+
+def withholding(words: str, withheld: str) -> Spoiler:
+    """Write this where a value is to be left out."""
+
+    def spoil(request: Json) -> Response | None:
+        value = {"goal": f"{words} {withheld}", "withheld": withheld, "words": words}
+        leaves_out = is_wish(request) and "leave_out" in request["messages"][1]["content"]
+        return says(json.dumps(value)) if leaves_out else None
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "times", "reason"),
+    [
+        (answering(asked=True, words="You know it."), 3, "answer_lacks_value"),
+        (answering(asked=False, words="You may choose."), 1, "did_not_ask"),
+        (withholding("Please do something.", ""), 3, "withholds_nothing"),
+        (withholding("Please pay 20.00 for me.", "20.00"), 3, "says_too_much"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_user_who_keeps_a_value_back_says_it_when_asked_and_not_before(
+    spoil: Spoiler, times: int, reason: str, graph: Graph, tmp_path: Path
+) -> None:
+    script = spoiled_at_first(spoil, times)
+    summary, server = made(script, graph, tmp_path / "tasks.jsonl", ASKING, concurrency=1)
+    assert summary.rejected.get(reason) == 1
+    assert summary.tasks == FEW.limit
+    for body in server.requests:
+        about = body["messages"][1]["content"]
+        if body["messages"][0]["content"].startswith(prompt("answer")):
+            assert "context" not in json.loads(about)  # all that it may reveal is the goal
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [wish("Please pay John Miller at once."), garbage, step(lambda request: says(""))],
+)
+def test_what_is_wrong_twice_is_asked_for_again_and_the_model_is_told(
+    spoil: Spoiler, graph: Graph, tmp_path: Path
+) -> None:
+    script = spoiled_at_first(spoil, 2)
+    _, server = made(script, graph, tmp_path / "tasks.jsonl", FEW, concurrency=1)
+    told = [b for b in server.requests if "could not be used" in b["messages"][0]["content"]]
+    assert len(told) >= 2
+    rejected = list(read(tmp_path / "rejections.jsonl", Rejection))
+    assert not [r for r in rejected if r.id.endswith("000000")]
+
+
+def test_an_endpoint_that_is_down_for_a_while_costs_nothing(graph: Graph, tmp_path: Path) -> None:
+    script = spoiled_at_first(lambda request: fails(503), 5)
+    summary, _ = made(script, graph, tmp_path / "tasks.jsonl", FEW)
+    assert summary.tasks == FEW.limit
+    assert "model_fault" not in summary.rejected
+    manifest = read_manifest(tmp_path / "tasks.jsonl")
+    assert manifest
+    assert (manifest.cost["retries"], manifest.cost["lost_requests"]) == (5, 0)
+
+
+def files(out: Path) -> list[bytes]:
+    names = ("tasks", "conversations", "rejections")
+    return [out.with_name(f"{name}.jsonl").read_bytes() for name in names]
+
+
+def test_an_endpoint_that_stays_down_ends_the_run_and_another_goes_on(
+    graph: Graph, tmp_path: Path, whole: Path
+) -> None:
+    script, served = competent(), [0]
+
+    def mortal(request: Json) -> Response:
+        served[0] += 1
+        return fails(503) if 50 < served[0] <= 100 else script(request)
+
+    out = tmp_path / "tasks.jsonl"
+    with ScriptedServer(mortal) as server:
+        with pytest.raises(EndpointDown, match="what is finished is kept"):
+            run(server, graph, out, patience=0.01)
+        kept = len(list(read(out, Task)))
+        served[0] = 100
+        assert run(server, graph, out).tasks == SETTINGS.limit
+    assert 0 < kept < SETTINGS.limit
+    assert files(out) == files(whole)
+
+
+def test_a_budget_of_a_thousand_tokens_stops_at_once_and_a_larger_one_goes_on(
+    graph: Graph, tmp_path: Path, whole: Path
+) -> None:
+    out = tmp_path / "tasks.jsonl"
+    with ScriptedServer(competent()) as server:
+        with pytest.raises(BudgetSpent, match="the budget of 1,000 tokens is spent"):
+            run(server, graph, out, budget_tokens=1_000)
+        assert server.requests == []  # a request might have taken more
+        with pytest.raises(BudgetSpent, match="raise budget_tokens"):
+            run(server, graph, out, budget_tokens=60_000)
+        asked = len(server.requests)
+        manifest = read_manifest(out)
+        assert manifest
+        spent = manifest.cost["prompt_tokens"] + manifest.cost["completion_tokens"]
+        assert 0 < spent <= 60_000
+        assert run(server, graph, out).tasks == SETTINGS.limit
+    assert 0 < asked < len(server.requests)
+    assert len({json.dumps(body) for body in server.requests}) == len(server.requests)
+    assert files(out) == files(whole)
+
+
+def test_another_model_may_not_go_on_with_a_file(graph: Graph, whole: Path) -> None:
+    with ScriptedServer(competent()) as server, pytest.raises(InputError, match="other settings"):
+        run(server, graph, whole, temperature=0.1)
+
+
+CONFIG = f"""
+[run]
+name = "killed"
+seed = 7
+servers = {json.dumps(NAMES)}
+[synth]
+limit = {SETTINGS.limit}
+world_seeds = {WORLDS}
+[teacher]
+model = "m"
+concurrency = 4
+"""
+
+
+def test_a_run_killed_again_and_again_pays_for_no_answer_twice(
+    graph: Graph, tmp_path: Path, whole: Path
+) -> None:
+    out = tmp_path / "tasks.jsonl"
+    save(graph, tmp_path / "graph.json")
+    (tmp_path / "run.toml").write_text(CONFIG)
+    when = random.Random(5)
+    with ScriptedServer(competent()) as server:
+        for _ in range(3):
+            kill_after(len(server.requests) + when.randrange(5, 30), server, tmp_path)
+        child = start(server, tmp_path)
+        assert child.wait() == 0
+        asked = Counter(json.dumps(body) for body in server.requests)
+    assert files(out) == files(whole)
+    manifest = read_manifest(out)
+    assert manifest
+    lost = manifest.cost["lost_requests"]  # under way when the process was killed
+    assert lost <= 3 * 4
+    assert asked.total() - len(asked) <= lost
+    assert manifest.cost["requests"] == len(asked)
+
+
+def start(server: ScriptedServer, folder: Path) -> subprocess.Popen[bytes]:
+    script = "import sys; from provegym.cli import main; main()"
+    arguments = ["synth", str(folder / "run.toml"), "--out", str(folder / "tasks.jsonl")]
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "OPENAI_BASE_URL": server.url},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def kill_after(requests: int, server: ScriptedServer, folder: Path) -> None:
+    """Run until the server saw so many requests, then kill all that runs."""
+    child = start(server, folder)
+    while child.poll() is None and len(server.requests) < requests:
+        os.sched_yield()
+    assert child.poll() is None, "it ended before it could be killed"
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
