@@ -160,6 +160,25 @@ def test_a_critique_can_only_reject(graph: Graph, tmp_path: Path, whole: Path) -
     assert summary.tasks == FEW.limit
 
 
+def test_what_else_a_model_writes_beside_what_was_asked_for_is_let_pass(
+    graph: Graph, tmp_path: Path
+) -> None:
+    script = competent()
+
+    def talkative(request: Json) -> Response:
+        found = script(request)
+        if "tools" in request:
+            return found
+        body = json.loads(found.body)
+        message = body["choices"][0]["message"]
+        value = json.loads(message["content"]) | {"thoughts": "well"}
+        message["content"] = f"```json\n{json.dumps(value)}\n```"
+        return Response(body=json.dumps(body).encode())
+
+    summary, _ = made(talkative, graph, tmp_path / "tasks.jsonl", FEW)
+    assert summary.tasks == FEW.limit
+
+
 # -- what goes wrong ---------------------------------------------------------------------------
 
 Spoiler = Callable[[Json], Response | None]
