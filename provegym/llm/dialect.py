@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cached_property
 from typing import Any, Literal
 
 import openai
@@ -38,7 +39,7 @@ _UNWANTED: dict[str, re.Pattern[str]] = {
 """How endpoints say that they do not take a field of the request."""
 
 
-class Request(Struct, frozen=True):
+class Request(Struct, frozen=True, dict=True):
     """What is asked of a model: all that shapes its answer, and nothing besides.
 
     `schema` is the JSON Schema of the answer, `extra` are further fields of the request's body.
@@ -54,7 +55,7 @@ class Request(Struct, frozen=True):
     mode: Mode = "tools"
     extra: dict[str, Any] = {}
 
-    @property
+    @cached_property
     def key(self) -> str:
         """SHA-256, in hex, of the request in canonical JSON. Raises ValueError on NaN."""
         return config_hash(self)
@@ -83,7 +84,7 @@ class Dialect:
             "temperature": request.temperature,
             length: request.max_tokens,
             **({"tools": tools} if tools else {}),  # an empty list is refused
-            **({"extra_body": request.extra} if request.extra else {}),
+            **request.extra,
         }
         if request.schema is not None:
             body |= self._format(request.schema, messages)

@@ -76,7 +76,7 @@ def test_a_plain_request_says_what_was_asked_and_no_more() -> None:
 def test_tools_a_schema_and_further_fields_are_sent_where_given() -> None:
     request = msgspec.structs.replace(HELLO, tools=[PAY], schema=SCHEMA, extra={"top_k": 20})
     body = Dialect().body(request)
-    assert (body["tools"], body["extra_body"]) == ([PAY], {"top_k": 20})
+    assert (body["tools"], body["top_k"]) == ([PAY], 20)
     form = {"name": "answer", "schema": SCHEMA, "strict": True}
     assert body["response_format"] == {"type": "json_schema", "json_schema": form}
 
