@@ -186,18 +186,22 @@ class ScriptedServer:
         headers = BytesHeaderParser().parsebytes(fields)
         text = await reader.readexactly(int(headers["Content-Length"] or 0))
         if b"/chat/completions " not in head:
-            return await _respond(writer, fails(404, "only chat completions are served here"))
+            await _respond(writer, fails(404, "only chat completions are served here"))
+            return True
         seen = Seen(json.loads(text), headers["Authorization"], time.monotonic())
         self.seen.append(seen)
         self._open += 1
         self.peak = max(self.peak, self._open)
         try:
             response = await self._response(seen.body, len(self.seen))
-            whole = await _respond(writer, response, seen.body)
+            seen.sent = not response.cut  # before the client can have it all
+            await _respond(writer, response, seen.body)
+        except BaseException:
+            seen.sent = False
+            raise
         finally:
             self._open -= 1
-        seen.sent = whole
-        return whole
+        return seen.sent
 
     async def _response(self, request: Json, number: int) -> Response:
         if self.script is None:
@@ -216,8 +220,8 @@ class ScriptedServer:
 
 async def _respond(
     writer: asyncio.StreamWriter, response: Response, request: Json | None = None
-) -> bool:
-    """Send a response; whether it went out whole."""
+) -> None:
+    """Send a response, or half of it."""
     parts = [response.body]
     headers = {"Content-Type": "application/json", "Content-Length": str(len(response.body))}
     if request and request.get("stream") and response.status == 200:
@@ -231,7 +235,6 @@ async def _respond(
     sent = b"".join(parts)
     writer.write(sent[: len(sent) // 2] if response.cut else sent)
     await writer.drain()
-    return not response.cut
 
 
 def _chunk(event: Json | str) -> bytes:

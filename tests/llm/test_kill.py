@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from provegym.llm.cache import Cache
 from provegym.llm.ledger import Spent
 from provegym.llm.scripted import Response, ScriptedServer, says
 
-REQUESTS, SLOTS, KILLS = 80, 8, 10
+REQUESTS, SLOTS, KILLS = 150, 8, 10
 
 # Imports once and forks a life for each line it reads, since importing takes most of a life.
 PROGRAM = """
@@ -55,21 +56,26 @@ class Life(NamedTuple):
 
 
 class Killer:
-    """A script that kills who asks, a random moment after a random request."""
+    """A script that kills who asks, a random moment after a random request.
+
+    It does not answer the last request before the last kill, so that nobody is done before.
+    """
 
     def __init__(self, server: ScriptedServer, chance: random.Random) -> None:
         self._server, self._chance = server, chance
         self.after: int | None = None
+        self.deadly = True
 
     async def __call__(self, request: dict[str, Any]) -> Response:
-        if self.after is not None and len(self._server.seen) >= self.after:
+        last = number_of(request) == str(REQUESTS - 1)
+        if self.after is not None and (last or len(self._server.seen) >= self.after):
             self.after = None
             key = self._server.seen[-1].key or ""
             moment = self._chance.choice([0.0, self._chance.uniform(0, 0.02)])
             process = int(key.removeprefix("Bearer "))
             loop = asyncio.get_running_loop()
             loop.call_later(moment, os.kill, process, signal.SIGKILL)
-        return says(number_of(request), usage=(10, 5))
+        return replace(says(number_of(request), usage=(10, 5)), hold=last and self.deadly)
 
     def arm(self) -> None:
         self.after = len(self._server.seen) + self._chance.randint(1, 12)
@@ -123,7 +129,7 @@ def test_no_finished_request_is_asked_again_after_ten_kills(
             finished, _, lost = kept(file)
             assert life.used <= finished  # an answer is on disk before it is used
             assert lost.requests <= SLOTS * KILLS
-        before = len(endpoint.seen)
+        before, killer.deadly = len(endpoint.seen), False
         life = live(program)
         assert (life.code, life.used) == (0, set(range(REQUESTS)))
         assert program.stdin
