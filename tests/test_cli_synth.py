@@ -72,7 +72,10 @@ def test_a_spent_budget_is_one_line_and_exit_code_1(
     ("arguments", "told"),
     [
         (["--teacher", "openai:"], "unknown teacher 'openai:'; known: offline, openai:MODEL"),
-        (["--teacher", "openai:m", "--budget-usd", "1"], "the options: teacher: budget_usd needs prices"),
+        (
+            ["--teacher", "openai:m", "--budget-usd", "1"],
+            "the options: teacher: budget_usd needs prices",
+        ),
     ],
 )
 def test_a_wrong_teacher_is_one_line_and_2(

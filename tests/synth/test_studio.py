@@ -279,6 +279,24 @@ def answering(**value: Any) -> Spoiler:
     return spoil
 
 
+def test_an_answer_names_nothing_that_is_not_there(graph: Graph, tmp_path: Path) -> None:
+    script, left = competent(), [3]
+
+    def inventive(request: Json) -> Response:
+        found = script(request)
+        if not left[0] or not request["messages"][0]["content"].startswith(prompt("answer")):
+            return found
+        left[0] -= 1
+        value = json.loads(json.loads(found.body)["choices"][0]["message"]["content"])
+        return says(json.dumps(value | {"words": f"{value['words']} I know it from John Miller."}))
+
+    summary, server = made(inventive, graph, tmp_path / "tasks.jsonl", ASKING, concurrency=1)
+    assert summary.rejected["ungrounded"] >= 1
+    assert left == [0]
+    reminded = [b["messages"][0]["content"] for b in server.requests]
+    assert sum("'John Miller' stands neither in" in text for text in reminded) == 2
+
+
 def withholding(words: str, withheld: str) -> Spoiler:
     """Write this where a value is to be left out."""
 
