@@ -7,7 +7,7 @@ only a machine knows and no tool's name may occur.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -64,8 +64,11 @@ class User:
         self._asker, self._world, self._servers = asker, world, servers
         self._information, self._sample = information, sample
         self._about = {"today": world.cast.start.isoformat(), "persona": str(persona)}
-        self.goals: list[str] = []
+        self._goals: list[str] = []
         self._withheld = ""
+        self._shown: list[str] = []
+        self._free: list[Tool] = []
+        """What wishes so far could be about: all contexts, and tools whose values are free."""
 
     def say(self, item: Item, before: Sequence[Said]) -> str:
         """The words of a turn. Raises `Rejected` where none that will do are written."""
@@ -93,15 +96,18 @@ class User:
             "context": shown,
             "conversation": _told(before),
         }
-        known = Known([*self._heard(before), _json(shown), *_choices(tools)], tools)
+        told = [_json(shown), *_choices(tools)]
+        known = Known([*self._heard(before), *told], tools)
         found = self._asker.value(
             prompt("user", *self._sections(item, bool(before))),
             about,
             _WRITTEN,
-            lambda value: self._flaw(Written(**value), item, known),
+            lambda value: self._flaw(msgspec.convert(value, Written), item, known),
         )
         written = msgspec.convert(found, Written)
-        self.goals.append(written.goal)
+        self._goals.append(written.goal)
+        self._shown += told
+        self._free += tools
         self._withheld = written.withheld if item.leave_out else self._withheld
         return written.words
 
@@ -113,12 +119,8 @@ class User:
         """The example of a refused call with names in the place of ids."""
         known = entities(self._world.seed, self._servers).values()
         names = {e.id: e.label for kind in known for e in kind}
-        return {
-            name: [names.get(v, v) for v in value]
-            if isinstance(value, list)
-            else names.get(value, value)
-            for name, value in item.example.items()
-        }
+        named: Json = _replaced(item.example, names)
+        return named
 
     def _around(self, item: Item) -> tuple[str, ...]:
         return (item.server,) if item.server else self._servers
@@ -158,11 +160,11 @@ class User:
     def _answer(self, before: Sequence[Said]) -> str:
         about = {
             **self._about,
-            "goal": " ".join(self.goals),
+            "goal": " ".join(self._goals),
             "withheld": self._withheld,
             "conversation": _told(before),
         }
-        known = Known([*self._heard(before), *self.goals, self._withheld])
+        known = Known([*self._heard(before), *self._shown, self._withheld], self._free)
         found = self._asker.value(
             prompt("answer"), about, _ANSWERED, lambda value: self._bad_answer(value, known)
         )
@@ -213,6 +215,15 @@ def _choices(tools: Sequence[Tool]) -> list[str]:
     """The values that the tools' parameters have to choose from."""
     fields = [p.item or p for tool in tools for p in tool.parameters]
     return [str(choice) for p in fields for choice in p.choices]
+
+
+def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+    """A JSON value with names for those texts that have one."""
+    if isinstance(value, dict):
+        return {key: _replaced(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, names) for inner in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def _ids(example: Json) -> set[str]:

@@ -165,12 +165,7 @@ class Competent:
         tool = planner.session.world.tools[named["name"]].tool
         known = entities(planner.session.world.seed, (home(tool.name),)).values()
         ids = {e.label: e.id for kind in known for e in kind}
-        drawn = {
-            name: [ids.get(v, v) for v in value]
-            if isinstance(value, list)
-            else ids.get(value, value)
-            for name, value in about["example"].items()
-        }
+        drawn = replaced(about["example"], ids)
         planner.strict = True
         refusal = planner._refused(tool, about["refusal"], drawn)
         planner.strict = False
@@ -313,6 +308,15 @@ class Competent:
         ]
         names = [row["name"] for rows in about["context"].values() for row in rows]
         return max(likely, key=lambda s: sum(name in everything(s, servers) for name in names))
+
+
+def replaced(value: Any, ids: dict[str, str]) -> Any:
+    """The example with ids for the names."""
+    if isinstance(value, dict):
+        return {key: replaced(inner, ids) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [replaced(inner, ids) for inner in value]
+    return ids.get(value, value) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=256)

@@ -160,6 +160,25 @@ def test_a_critique_can_only_reject(graph: Graph, tmp_path: Path, whole: Path) -
     assert summary.tasks == FEW.limit
 
 
+def test_what_else_a_model_writes_beside_what_was_asked_for_is_let_pass(
+    graph: Graph, tmp_path: Path
+) -> None:
+    script = competent()
+
+    def talkative(request: Json) -> Response:
+        found = script(request)
+        if "tools" in request:
+            return found
+        body = json.loads(found.body)
+        message = body["choices"][0]["message"]
+        value = json.loads(message["content"]) | {"thoughts": "well"}
+        message["content"] = f"```json\n{json.dumps(value)}\n```"
+        return Response(body=json.dumps(body).encode())
+
+    summary, _ = made(talkative, graph, tmp_path / "tasks.jsonl", FEW)
+    assert summary.tasks == FEW.limit
+
+
 # -- what goes wrong ---------------------------------------------------------------------------
 
 Spoiler = Callable[[Json], Response | None]
@@ -258,6 +277,24 @@ def answering(**value: Any) -> Spoiler:
         return says(json.dumps(value)) if asked else None
 
     return spoil
+
+
+def test_an_answer_names_nothing_that_is_not_there(graph: Graph, tmp_path: Path) -> None:
+    script, left = competent(), [3]
+
+    def inventive(request: Json) -> Response:
+        found = script(request)
+        if not left[0] or not request["messages"][0]["content"].startswith(prompt("answer")):
+            return found
+        left[0] -= 1
+        value = json.loads(json.loads(found.body)["choices"][0]["message"]["content"])
+        return says(json.dumps(value | {"words": f"{value['words']} I know it from John Miller."}))
+
+    summary, server = made(inventive, graph, tmp_path / "tasks.jsonl", ASKING, concurrency=1)
+    assert summary.rejected["ungrounded"] >= 1
+    assert left == [0]
+    reminded = [b["messages"][0]["content"] for b in server.requests]
+    assert sum("'John Miller' stands neither in" in text for text in reminded) == 2
 
 
 def withholding(words: str, withheld: str) -> Spoiler:
