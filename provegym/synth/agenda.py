@@ -19,7 +19,8 @@ from provegym.graph.entities import consumed
 from provegym.synth import say, vain
 from provegym.synth.context import entities
 from provegym.synth.draft import Shape
-from provegym.synth.offline import CHAINS, GIVE_UP, MAX_CALLS, REASONS, Rejected
+from provegym.synth.offline import CHAINS, GIVE_UP, REASONS, Rejected
+from provegym.synth.plan import MAX_CALLS
 from provegym.world.server import Server
 from provegym.world.tool import Tool
 from provegym.world.world import World

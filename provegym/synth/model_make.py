@@ -29,9 +29,10 @@ from provegym.synth.make import (
     servers_of,
 )
 from provegym.synth.model import ModelTeacher, goals, see_it_was_played
-from provegym.synth.offline import MAX_CALLS, Rejected
+from provegym.synth.offline import Rejected
 from provegym.synth.personas import some_persona
 from provegym.synth.perturb import strip_enums, tool_list
+from provegym.synth.plan import MAX_CALLS
 from provegym.synth.query import User
 from provegym.synth.replay import Moment, replay, start_of
 from provegym.synth.steps import Assistant
