@@ -375,7 +375,10 @@ def _hint(location: tuple[int | str, ...]) -> str:
     *tables, name = location
     section: Any = RunConfig
     for table in tables:
-        section = section.model_fields[str(table)].annotation
+        kind = section.model_fields[str(table)].annotation
+        section = next(
+            (x for x in (kind, *get_args(kind)) if hasattr(x, "model_fields")), RunConfig
+        )
     known = list(section.model_fields)
     near = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"

@@ -101,6 +101,7 @@ def test_how_a_teacher_is_reached_and_paid_for_is_no_part_of_what_a_run_is(tmp_p
 MISTAKES = {
     "synth.limt=3": "synth.limt is not a setting; did you mean limit?",
     "snyth.limit=3": "snyth is not a setting; did you mean synth?",
+    "synth.mix.foo=1": "synth.mix.foo is not a setting; known: kinds, lengths, abstentions",
     "synth.perturb.zzz=3": "synth.perturb.zzz is not a setting; known: distractors, "
     "min_distractors, max_distractors, enum_stripping, irrelevance, missing_function",
     "synth.limit=many": "synth.limit is 'many', should be a valid integer",

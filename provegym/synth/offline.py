@@ -267,7 +267,9 @@ class Drafter:
         if refusal is None:
             return []
         steps = self.planner.steps[refusal.start :]
-        spoken = [s for s in steps if s.said or not self._alone(s.tool)]
+        calls = [refusal.choice.refs, *(s.refs for s in steps)]
+        used = {ref.call for refs in calls for ref in refs.values()}
+        spoken = [s for s in steps if s.said or s.id not in used or not self._alone(s.tool)]
         self.unsaid |= {s.tool for s in steps if s not in spoken}
         if self._away() & {*tools_of(steps), refusal.tool} or not self._has_room(refusal.tool):
             return []

@@ -222,6 +222,33 @@ def test_a_turn_that_is_given_up_tries_explains_and_keeps_the_reads_that_show_wh
     assert given_up > 3
 
 
+def test_a_look_up_of_a_given_up_turn_is_asked_for_or_shows_what_a_call_takes(
+    candidates: list[Candidate],
+) -> None:
+    checked = 0
+    for candidate in candidates:
+        tools = world_of(candidate.task).tools
+        for turn, made in zip(candidate.task.turns, in_turns(candidate), strict=True):
+            if not turn.reply.startswith("I cannot do that: "):
+                continue
+            for call in turn.calls:
+                later = [v for c in made if c.name != call.name for v in texts(c.arguments)]
+                shown = set(texts(call.result))
+                phrases = {p.split("[")[0].split("{")[0] for p in tools[call.name].tool.phrases}
+                said = any(p.lower().strip() in turn.user.lower() for p in phrases)
+                checked += 1
+                assert said or shown & set(later), (candidate.task.id, call.name, turn.user)
+    assert checked > 3
+
+
+def texts(value: Any) -> list[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return [text for item in inner for text in texts(item)]
+    return [value] if isinstance(value, str) else []
+
+
 @pytest.mark.parametrize(
     ("server", "name"), [("shopping", "cancel_order"), ("calendar", "cancel_event")]
 )
