@@ -21,9 +21,8 @@ def unmet(conversations: Iterable[Trace], servers: Iterable[str]) -> Codes:
     found = {}
     for name in servers:
         server = library.load(name)
-        declared = {t.name: set(t.refuses) - {vain.MISSING} for t in server.tools.values()}
-        met = {code for tool, code in refused if tool in declared}
-        found[name] = sorted(set().union(*declared.values()) - met)
+        met = {code for tool, code in refused if tool in server.tools}
+        found[name] = sorted(vain.declared(server).keys() - met - {vain.MISSING})
     return {name: codes for name, codes in found.items() if codes}
 
 

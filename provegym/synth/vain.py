@@ -166,7 +166,7 @@ def disallowed(
 
 
 @lru_cache(maxsize=64)
-def _declared(server: Server) -> Counter[str]:
+def declared(server: Server) -> Counter[str]:
     """How many tools of the server declare each code."""
     return Counter(code for tool in server.tools.values() for code in tool.refuses)
 
@@ -175,9 +175,9 @@ def reasons(server: Server, rnd: Random) -> list[str]:
     """All codes that the server's tools declare for what is there, in random order; those that
     few tools declare tend to come first.
     """
-    declared = _declared(server)
-    codes = sorted(declared.keys() - {MISSING})
-    return sorted(codes, key=lambda code: -(rnd.random() ** declared[code]))
+    counts = declared(server)
+    codes = sorted(counts.keys() - {MISSING})
+    return sorted(codes, key=lambda code: -(rnd.random() ** counts[code]))
 
 
 def tools_that_refuse(server: Server, code: str) -> list[Tool]:
@@ -187,5 +187,5 @@ def tools_that_refuse(server: Server, code: str) -> list[Tool]:
 
 def _rarest(server: Server, codes: list[str], rnd: Random) -> str:
     """One of the codes; those that few tools declare are likelier."""
-    declared = _declared(server)
-    return rnd.choices(codes, [1 / declared[code] ** 2 for code in codes])[0]
+    counts = declared(server)
+    return rnd.choices(codes, [1 / counts[code] ** 2 for code in codes])[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from provegym import cli, servers
+from provegym import cli, cli_dataset, servers
 from provegym.dataset.stats import Stats, stats
 
 CONFIG = Path(__file__).parents[2] / "configs" / "all.toml"
@@ -40,12 +40,7 @@ REFUSALS = {
 def found(tmp_path_factory: pytest.TempPathFactory) -> Stats:
     out = tmp_path_factory.mktemp("all") / "tasks.jsonl"
     assert cli.call(["synth", str(CONFIG), "--out", str(out)]) == 0
-    library = {name: set(servers.load(name).tools) for name in servers.SERVERS}
-    codes = {
-        name: {code for tool in servers.load(name).tools.values() for code in tool.refuses}
-        for name in library
-    }
-    return stats(out, library, codes)
+    return stats(out, *cli_dataset.library())
 
 
 @pytest.mark.slow
