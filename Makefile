@@ -1,7 +1,7 @@
 # Each target sets itself up in .venv on the first call. Needs Python 3.11 or newer with pip and venv.
 PYTHON ?= python3
 WORKERS ?= 2
-EXTRAS := llm,train,gateway,eval,data,dev
+EXTRAS := llm,train,gateway,ray,eval,data,dev
 BIN := .venv/bin
 CHECKED := provegym tests benchmarks examples
 

@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "graph": CORE | {"world"},
     "llm": CORE | {"rollout", "config"},  # a policy implements the loop's protocol
     "rollout": CORE | {"world", "servers"},  # a policy is a coroutine, so neither llm nor rewards
-    "gateway": CORE | {"world", "servers"},
+    "gateway": EPISODE | {"rewards"},  # tasks' tools are those of the loop; scores on request
     "dataset": CORE | {"rollout"},  # an export shows the prompt and tools that the loop shows
     "synth": EPISODE | {"config", "graph", "llm", "rewards", "dataset"},
     "train": EPISODE | {"config", "llm", "rewards", "dataset", "evals"},

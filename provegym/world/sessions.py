@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Literal
+from typing import Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from provegym.errors import SessionClosed, SessionExpired, SessionUnknown
-from provegym.world.session import Session
-from provegym.world.world import World
 
 IDLE_SECONDS = 1800.0
 """Time to live without use."""
@@ -25,12 +23,23 @@ REMEMBERED = 100_000
 End = Literal["closed", "expired"]
 
 
-class _Live(Struct, gc=False):
-    session: Session
+class Closable(Protocol):
+    """What is kept: a session, or what is held around one."""
+
+    def close(self) -> None:
+        """End it; it stays closed."""
+        ...
+
+
+S = TypeVar("S", bound=Closable)
+
+
+class _Live(Struct, Generic[S]):
+    session: S
     used: float
 
 
-class Sessions:
+class Sessions(Generic[S]):
     """The live sessions of one process.
 
     `clock` gives seconds that never go back (`time.monotonic`), `new_id` an id that was not given
@@ -43,7 +52,7 @@ class Sessions:
         self._clock = clock
         self._new_id = new_id
         self._idle = idle
-        self._live: OrderedDict[str, _Live] = OrderedDict()
+        self._live: OrderedDict[str, _Live[S]] = OrderedDict()
         """Least recently used first."""
         self._ended: OrderedDict[str, End] = OrderedDict()
 
@@ -52,16 +61,16 @@ class Sessions:
         self.expire()
         return len(self._live)
 
-    def open(self, world: World) -> str:
-        """Open a private session of the world and return its id."""
+    def add(self, session: S) -> str:
+        """Keep a session that was just opened, and return its id."""
         self.expire()
         name = self._new_id()
         if name in self._live or name in self._ended:
             raise ValueError(f"session id {name!r} was given before; new_id must not repeat itself")
-        self._live[name] = _Live(world.open(), self._clock())
+        self._live[name] = _Live(session, self._clock())
         return name
 
-    def get(self, name: str) -> Session:
+    def get(self, name: str) -> S:
         """The session of that id, whose idle time starts anew.
 
         Raises SessionUnknown, SessionClosed or SessionExpired.
@@ -90,7 +99,7 @@ class Sessions:
             count += 1
         return count
 
-    def _find(self, name: str) -> _Live:
+    def _find(self, name: str) -> _Live[S]:
         live = self._live.get(name)
         if live is not None:
             return live

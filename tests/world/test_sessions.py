@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 
 from provegym.errors import SessionClosed, SessionError, SessionExpired, SessionUnknown
+from provegym.world.session import Session
 from provegym.world.sessions import Sessions
 from tests.world.conftest import library_world
 
@@ -26,28 +27,28 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def sessions(clock: Clock) -> Sessions:
+def sessions(clock: Clock) -> Sessions[Session]:
     numbers = count()
     return Sessions(clock, lambda: f"s{next(numbers)}", idle=60.0)
 
 
-def test_each_id_leads_to_its_own_session(sessions: Sessions) -> None:
-    one, other = (sessions.open(library_world(1)) for _ in range(2))
+def test_each_id_leads_to_its_own_session(sessions: Sessions[Session]) -> None:
+    one, other = (sessions.add(library_world(1).open()) for _ in range(2))
     assert one != other
     assert sessions.get(one) is sessions.get(one)
     assert sessions.get(one) is not sessions.get(other)
     assert len(sessions) == 2
 
 
-def test_an_unknown_id_makes_no_session(sessions: Sessions) -> None:
+def test_an_unknown_id_makes_no_session(sessions: Sessions[Session]) -> None:
     for use in (sessions.get, sessions.close):
         with pytest.raises(SessionUnknown, match="s9"):
             use("s9")
     assert len(sessions) == 0
 
 
-def test_a_closed_session_stays_closed(sessions: Sessions) -> None:
-    name = sessions.open(library_world(1))
+def test_a_closed_session_stays_closed(sessions: Sessions[Session]) -> None:
+    name = sessions.add(library_world(1).open())
     session = sessions.get(name)
     sessions.close(name)
     assert session.closed
@@ -56,8 +57,8 @@ def test_a_closed_session_stays_closed(sessions: Sessions) -> None:
             use(name)
 
 
-def test_idle_time_starts_anew_with_each_use(sessions: Sessions, clock: Clock) -> None:
-    used, left = (sessions.open(library_world(1)) for _ in range(2))
+def test_idle_time_starts_anew_with_each_use(sessions: Sessions[Session], clock: Clock) -> None:
+    used, left = (sessions.add(library_world(1).open()) for _ in range(2))
     session = sessions.get(left)
     clock.now = 59.0
     sessions.get(used)
@@ -73,10 +74,10 @@ def test_idle_time_starts_anew_with_each_use(sessions: Sessions, clock: Clock) -
 
 
 def test_an_id_is_never_given_twice(clock: Clock) -> None:
-    sessions = Sessions(clock, lambda: "same")
-    sessions.open(library_world(1))
+    sessions: Sessions[Session] = Sessions(clock, lambda: "same")
+    sessions.add(library_world(1).open())
     sessions.close("same")
     with pytest.raises(ValueError, match="same"):
-        sessions.open(library_world(1))
+        sessions.add(library_world(1).open())
     with pytest.raises(SessionError):
         sessions.get("same")
