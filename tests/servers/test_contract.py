@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from provegym.servers import SERVERS, load
+from provegym.servers import SERVERS, load, world
 from provegym.world.contract import check
+from provegym.world.contract.ranges import pairs
 
 TOOLS = {
     "banking": 17,
@@ -45,3 +46,50 @@ def test_a_server_keeps_the_contract(name: str) -> None:
 def test_no_two_servers_have_a_tool_of_one_name() -> None:
     names = [tool for name in SERVERS for tool in load(name).tools]
     assert len(set(names)) == len(names) == sum(TOOLS.values()) == 343
+
+
+RANGES = {
+    "list_transactions": ("since", "until"),
+    "list_expenses": ("since", "until"),
+    "list_events": ("start_date", "end_date"),
+    "find_free_slots": ("start_date", "end_date"),
+    "list_meeting_rooms": ("free_from", "free_until"),
+    "create_event": ("start", "end"),
+    "reschedule_event": ("start", "end"),
+    "search_emails": ("since", "until"),
+    "get_energy_usage": ("since", "until"),
+    "get_sensor_history": ("since", "until"),
+    "list_issue_worklogs": ("since", "until"),
+    "create_sprint": ("starts_on", "ends_on"),
+    "list_customer_payments": ("since", "until"),
+    "set_price_rule": ("starts_on", "ends_on"),
+    "search_posts": ("since", "until"),
+    "search_channel_messages": ("since", "until"),
+    "get_price_history": ("since", "until"),
+    "list_trade_fills": ("since", "until"),
+    "search_hotels": ("check_in", "check_out"),
+    "list_hotel_rooms": ("check_in", "check_out"),
+    "book_hotel_room": ("check_in", "check_out"),
+    "change_hotel_dates": ("check_in", "check_out"),
+    "list_video_meetings": ("since", "until"),
+}
+
+
+def test_the_contract_finds_every_range_of_the_library() -> None:
+    tools = [tool for name in SERVERS for tool in load(name).tools.values()]
+    found = {t.name: (low.name, high.name) for t in tools for low, high in pairs(t)}
+    assert found == RANGES
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_days_in_reverse_are_refused_alike_and_one_day_is_a_range(name: str) -> None:
+    session = world(7, (name,)).open()
+    for tool in load(name).tools.values():
+        if RANGES.get(tool.name) != ("since", "until") or tool.required:
+            continue
+        told = session.call(tool.name, {"since": "2026-03-06", "until": "2026-03-05"}).value
+        assert told["error"]["code"] == "invalid_dates"
+        assert "2026-03-06 is after 2026-03-05" in told["error"]["message"]
+        assert (
+            session.call(tool.name, {"since": "2026-03-05", "until": "2026-03-05"}).outcome == "ok"
+        )

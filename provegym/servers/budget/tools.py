@@ -44,6 +44,7 @@ from provegym.servers.budget.views import (
 )
 from provegym.world.fields import Date, Limit, Money, Text, cents, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 MAX_NAME = 60
@@ -315,7 +316,7 @@ def list_expenses(
         limit: Expenses per page.
         cursor: next_cursor of the page before.
     """
-    words, first, last = query.casefold(), since or "", until or "9999-12-31"
+    words, (first, last) = query.casefold(), period(since, until)
     rows = home.expenses if category_id is None else _of_category(home, category_id)
     matching = [
         e for e in rows if first <= e.date <= last and (not words or words in e.payee.casefold())

@@ -43,6 +43,7 @@ from provegym.servers.iot_devices.views import (
 )
 from provegym.world.fields import Date, Limit, Text, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 SAFE_MODES = ("away", "vacation")
@@ -328,6 +329,7 @@ def get_energy_usage(
         limit: Devices per page.
         cursor: next_cursor of the page before.
     """
+    period(since, until)
     rows = _metered(house, device_id, room_id)
     first, last = since or min(e.day for e in rows), until or max(e.day for e in rows)
     used: dict[str, int] = {}
