@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from provegym.errors import InputError
 from provegym.types import Kind
@@ -26,6 +35,21 @@ Positive = Annotated[float, Field(gt=0)]
 Edges = Literal["executed", "llm", "union"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
+
+
+def endpoint_url(text: str) -> str:
+    """The address of an endpoint as it is, "" for none. Raises ValueError for a text that is no
+    URL (RFC 3986) of http or https with a host in ASCII and, if any, a port from 1 to 65,535.
+    """
+    try:
+        parts = urlsplit(text)
+        host, valid = parts.hostname or "", parts.port != 0
+    except ValueError:
+        host, valid = "", False
+    valid = valid and re.fullmatch(r"[\w.:-]+", host, re.ASCII) is not None
+    if text and not (valid and re.fullmatch(r"https?://\S+", text, re.IGNORECASE)):
+        raise ValueError(f"{text!r} is no base URL; write it like http://127.0.0.1:8000/v1")
+    return text
 
 
 class Section(BaseModel):
@@ -238,7 +262,7 @@ class Teacher(Section):
 
     model: str = ""
     """As the endpoint names it; empty means the offline teacher, which is none."""
-    base_url: str = ""
+    base_url: Annotated[str, AfterValidator(endpoint_url)] = ""
     """Empty means the variable OPENAI_BASE_URL, else OpenAI's own endpoint."""
     mode: Literal["tools", "json"] = "tools"
     """`json` describes the tools in the prompt, for endpoints without tool calls."""

@@ -34,10 +34,16 @@ def teacher_named(
     settings: Teacher, teacher: str | None, changes: dict[str, str | float | None]
 ) -> Teacher:
     """The settings of the model, whose name is empty for the offline teacher; of the changes those
-    that are not None. Raises `UnknownName` for any other teacher.
+    that are not None. Raises `UnknownName` for any other teacher, and `InputError` where the model
+    that is named cannot be asked: for a wrong base URL or a key that is missing.
     """
     kind, _, model = (teacher or "").partition(":")
     if teacher and teacher != "offline" and not (kind == "openai" and model):
         raise UnknownName("teacher", teacher, ["offline", "openai:MODEL"])
     named = {"model": model} if teacher else {}
-    return changed(settings, named | {k: v for k, v in changes.items() if v is not None})
+    told = changed(settings, named | {k: v for k, v in changes.items() if v is not None})
+    if model:
+        from provegym.llm.client import address
+
+        address(told.base_url)
+    return told

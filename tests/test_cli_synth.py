@@ -11,7 +11,7 @@ import pytest
 from provegym import cli, records
 from provegym.llm.scripted import ScriptedServer
 from provegym.synth.make import Plan
-from provegym.types import Task
+from provegym.types import Task, Turn
 from tests.synth.competent import Competent
 
 BANK = ["synth", "--servers", "banking", "--seed", "3", "--limit", "2"]
@@ -85,3 +85,42 @@ def test_a_wrong_teacher_is_one_line_and_2(
     assert synth(out, *arguments) == 2
     assert capsys.readouterr().err.startswith(f"error: {told}")
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("verb", "files"), [("synth", ["--limit", "2"]), ("graph", ["--edges", "llm"])]
+)
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [("nonsense", "'nonsense' is no base URL"), (None, "OpenAI's own endpoint needs a key")],
+)
+def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_written(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    files: list[str],
+    url: str | None,
+    told: str,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    place = ["--base-url", url] if url else []
+    out = ["--servers", "banking", "--out", str(tmp_path / "made.jsonl")]
+    assert cli.call([verb, *files, *out, "--teacher", "openai:m", *place]) == 2
+    refusal = capsys.readouterr().err
+    assert told in refusal
+    assert refusal.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rollout_at_a_wrong_base_url_is_refused_before_an_episode_is_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks, out = tmp_path / "tasks.jsonl", tmp_path / "traces.jsonl"
+    records.write_atomic(tasks, [records.encode(Task("t", "abstention", (Turn("Sing"),)))])
+    for url in ("nonsense", "http://host:99999/v1", "http://[::1/v1"):
+        policy = ["--policy", "openai:m", "--base-url", url]
+        assert cli.call(["rollout", str(tasks), *policy, "--out", str(out)]) == 2
+        assert capsys.readouterr().err.startswith(f"error: {url!r} is no base URL; write it like")
+    assert list(tmp_path.iterdir()) == [tasks]

@@ -127,6 +127,7 @@ MISTAKES = {
     "synth.perturb.max_distractors=2": "synth.perturb: min_distractors is above max_distractors",
     "synth=3": "synth is 3, should be an object",
     "teacher.tempreature=1": "teacher.tempreature is not a setting; did you mean temperature?",
+    "teacher.base_url=nonsense": "teacher.base_url: 'nonsense' is no base URL; write it like",
     "teacher.mode=text": "teacher.mode is 'text', should be 'tools' or 'json'",
     "teacher.concurrency=1001": "teacher.concurrency is 1001, should be less than or equal to 1000",
     "teacher.budget_usd=5": "teacher: budget_usd needs prices",
