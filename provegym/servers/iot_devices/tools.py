@@ -331,7 +331,8 @@ def get_energy_usage(
     """
     period(since, until)
     rows = _metered(house, device_id, room_id)
-    first, last = since or min(e.day for e in rows), until or max(e.day for e in rows)
+    days = [*(e.day for e in rows), *filter(None, (since, until))]
+    first, last = since or min(days), until or max(days)
     used: dict[str, int] = {}
     for e in rows:
         used[e.device_id] = used.get(e.device_id, 0) + (e.wh if first <= e.day <= last else 0)
