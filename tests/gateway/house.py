@@ -79,9 +79,16 @@ class House:
         assert self.post(path, told, mcp_session_id=connection).status_code == 202
         return connection
 
-    def call(self, path: str, connection: str, name: str, id: Any) -> httpx2.Response:
+    def call(
+        self,
+        path: str,
+        connection: str,
+        name: str,
+        id: Any,
+        arguments: dict[str, Any] | None = None,
+    ) -> httpx2.Response:
         """One raw call over a connection."""
-        params = {"name": name, "arguments": {}}
+        params = {"name": name, "arguments": arguments or {}}
         body = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
         return self.post(path, body, mcp_session_id=connection, mcp_protocol_version=LEGACY)
 

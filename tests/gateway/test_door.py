@@ -93,14 +93,22 @@ def test_a_body_beyond_the_limit_is_refused_however_it_is_sent(gateway: House) -
     assert fits.status_code == 400
 
 
-def test_text_in_any_script_arrives_and_returns_as_it_is(gateway: House) -> None:
-    session, path = gateway.banking()
-    iban = next(iter(session.call("list_payees", {}).builtins()["payees"]))["iban"]
-    name = "Zoë 東京 \u2028 😀 \x7f"
-    told = {"name": "add_payee", "arguments": {"name": name, "iban": iban}}
-    answer = gateway.ask(path, "tools/call", told)
-    assert answer.status_code == 200
-    assert name in str(answer.json()["result"]) or answer.json()["result"]["isError"]
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+def test_text_in_any_script_arrives_and_returns_as_it_is(gateway: House, version: str) -> None:
+    text = "Täglich 東京 \u2028 😀 \x7f"
+    path = gateway.move_in(Room(open_world(7, ("filesystem",))))
+    write = {"name": "create_file", "arguments": {"path": "a.txt", "content": text}}
+    look = {"name": "read_file", "arguments": {"path": "a.txt"}}
+    if version == MODERN:
+        answers = [gateway.ask(path, "tools/call", call) for call in (write, look)]
+    else:
+        connection = gateway.connect(path)
+        answers = [
+            gateway.call(path, connection, id=i, **call) for i, call in enumerate([write, look], 2)
+        ]
+    result = answers[1].json()["result"]
+    assert result["structuredContent"]["content"] == text
+    assert text in result["content"][0]["text"]
 
 
 # -- ids in flight -----------------------------------------------------------------------------
