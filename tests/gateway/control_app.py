@@ -108,7 +108,8 @@ def serving(app: ASGIApp) -> Iterator[str]:
         try:
             until = monotonic() + 30
             while not server.started:
-                assert thread.is_alive() and monotonic() < until, "the server did not start"
+                assert thread.is_alive()
+                assert monotonic() < until, "the server did not start"
                 sleep(0.005)
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
