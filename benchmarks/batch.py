@@ -36,7 +36,7 @@ class Batch(Struct, frozen=True):
 def measure() -> Batch:
     """Start a server and measure, the best of some rounds."""
     with server() as (pid, port):
-        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         names = [_open(connection) for _ in range(SESSIONS)]
         rates = {
             size: max(_rate(pid, connection, names, size) for _ in range(ROUNDS)) for size in SIZES
@@ -78,9 +78,9 @@ def serve(descriptor: int) -> None:
 
     rooms: Sessions[Room] = Sessions(time.monotonic, lambda: token_urlsafe(16))
     app = Starlette(routes=list(routes(rooms, Settings())))
-    uvicorn.run(
-        app, fd=descriptor, loop="uvloop", http="httptools", log_level="warning", access_log=False
-    )
+    how: dict[str, Any] = {"loop": "uvloop", "http": "httptools", "access_log": False}
+    config = uvicorn.Config(app, log_level="warning", **how)
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
 
 
 def _ask(connection: http.client.HTTPConnection, method: str, path: str, body: bytes) -> Any:
