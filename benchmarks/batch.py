@@ -13,7 +13,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ CALLS_TARGET, OPEN_TARGET = 100_000.0, 200.0
 """Calls a second and core; micro-seconds to open and close a session."""
 SIZES = (1, 64, 512)
 SESSIONS = 64
-CALLS, OPENS, ROUNDS = 32_768, 1000, 3
+CALLS, OPENS, CLIENTS, ROUNDS = 32_768, 2048, 16, 3
 
 
 class Batch(Struct, frozen=True):
@@ -41,7 +42,7 @@ def measure() -> Batch:
         rates = {
             size: max(_rate(pid, connection, names, size) for _ in range(ROUNDS)) for size in SIZES
         }
-        cost = min(_opened(pid, connection) for _ in range(ROUNDS))
+        cost = min(_opened(pid, port) for _ in range(ROUNDS))
         connection.close()
     return Batch(rates, cost)
 
@@ -72,12 +73,8 @@ def serve(descriptor: int) -> None:
     from provegym.gateway.rooms import Room
     from provegym.world.sessions import Sessions
 
-    class Settings(Struct, frozen=True):
-        sessions: int = 10_000
-        deadline: float = 30.0
-
     rooms: Sessions[Room] = Sessions(time.monotonic, lambda: token_urlsafe(16))
-    app = Starlette(routes=list(routes(rooms, Settings())))
+    app = Starlette(routes=list(routes(rooms)))
     how: dict[str, Any] = {"loop": "uvloop", "http": "httptools", "access_log": False}
     config = uvicorn.Config(app, log_level="warning", **how)
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
@@ -110,12 +107,17 @@ def _rate(pid: int, connection: http.client.HTTPConnection, names: list[str], si
     return size * times / spent
 
 
-def _opened(pid: int, connection: http.client.HTTPConnection) -> float:
-    def work() -> None:
-        for _ in range(OPENS):
-            _ask(connection, "DELETE", f"/v1/sessions/{_open(connection)}", b"")
+def _opened(pid: int, port: int) -> float:
+    """Micro-seconds to open and close a session, for clients beside each other."""
 
-    return _spent(pid, work) / OPENS * 1e6
+    def work(_: int) -> None:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            for _ in range(OPENS // CLIENTS):
+                _ask(connection, "DELETE", f"/v1/sessions/{_open(connection)}", b"")
+
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        spent = _spent(pid, lambda: list(clients.map(work, range(CLIENTS))))
+    return spent / (OPENS // CLIENTS * CLIENTS) * 1e6
 
 
 def _spent(pid: int, work: Callable[[], object]) -> float:

@@ -25,10 +25,11 @@ from provegym.errors import (
 )
 from provegym.gateway import wire
 from provegym.gateway.client import Connection, RemoteSession
+from provegym.gateway.loopback import serving
 from provegym.gateway.rooms import Rooms
 from provegym.world.session import Session
 from provegym.world.world import World
-from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms, serving
+from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms
 
 CLOCK = Clock()
 

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
+from provegym.gateway.loopback import serving
 from provegym.gateway.rooms import KEYS, Rooms
 from provegym.rewards import score
 from provegym.types import Call, GroundCall, Task, Trace, Turn
-from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms, serving
+from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms
 
 CLOCK = Clock()
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openapi_spec_validator import validate
 
+from provegym.gateway.loopback import serving
 from provegym.gateway.openapi import document
 from provegym.gateway.operations import OPERATIONS
 from provegym.gateway.wire import MOST_CALLS
-from tests.gateway.control_app import control_app, new_rooms, serving
+from tests.gateway.control_app import control_app, new_rooms
 from tests.gateway.test_control import Http
 
 
