@@ -22,6 +22,9 @@ from msgspec import Struct
 
 CALLS_TARGET, OPEN_TARGET = 100_000.0, 200.0
 """Calls a second and core; micro-seconds to open and close a session."""
+TRIVIAL = {"name": "list_calendars", "arguments": {"access": "owner"}}
+LONGER = {"name": "list_payees", "arguments": {"limit": 1}}
+"""A read of a row or two, and one that sorts and cuts a longer list."""
 SIZES = (1, 64, 512)
 SESSIONS = 64
 CALLS, OPENS, CLIENTS, ROUNDS = 32_768, 2048, 16, 3
@@ -31,6 +34,8 @@ class Batch(Struct, frozen=True):
     """What the server's CPU gave: calls a second by calls a request; micro-seconds a session."""
 
     calls: dict[int, float]
+    longer: float
+    """Calls a second of `LONGER`, 64 a request."""
     opened: float
 
 
@@ -40,11 +45,13 @@ def measure() -> Batch:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         names = [_open(connection) for _ in range(SESSIONS)]
         rates = {
-            size: max(_rate(pid, connection, names, size) for _ in range(ROUNDS)) for size in SIZES
+            size: max(_rate(pid, connection, names, size, TRIVIAL) for _ in range(ROUNDS))
+            for size in SIZES
         }
+        longer = max(_rate(pid, connection, names, 64, LONGER) for _ in range(ROUNDS))
         cost = min(_opened(pid, port) for _ in range(ROUNDS))
         connection.close()
-    return Batch(rates, cost)
+    return Batch(rates, longer, cost)
 
 
 @contextmanager
@@ -94,9 +101,14 @@ def _open(connection: http.client.HTTPConnection) -> str:
     return str(json.loads(_ask(connection, "POST", "/v1/sessions", body))["id"])
 
 
-def _rate(pid: int, connection: http.client.HTTPConnection, names: list[str], size: int) -> float:
-    """Calls a second of the server's CPU, reads of a short list, `size` a request."""
-    call = {"name": "list_payees", "arguments": {"limit": 1}}
+def _rate(
+    pid: int,
+    connection: http.client.HTTPConnection,
+    names: list[str],
+    size: int,
+    call: dict[str, object],
+) -> float:
+    """Calls a second of the server's CPU, `size` a request, spread over the sessions."""
     calls = [{"session": names[i % len(names)], **call} for i in range(size)]
     body = json.dumps({"calls": calls}).encode()
     times = max(CALLS // size // (8 if size == 1 else 1), 1)
@@ -139,6 +151,7 @@ def lines(found: Batch) -> list[str]:
         + (f" (target {CALLS_TARGET:,.0f})" if size > 1 else "")
         for size, rate in found.calls.items()
     ]
+    told.append(f"the same of a longer list, 64 a request: {found.longer:,.0f} calls/s a core")
     return [*told, f"open and close: {found.opened:.0f} us of CPU (target {OPEN_TARGET:.0f})"]
 
 
