@@ -22,8 +22,8 @@ from msgspec import Struct
 
 CALLS_TARGET, OPEN_TARGET = 100_000.0, 200.0
 """Calls a second and core; micro-seconds to open and close a session."""
-TRIVIAL = {"name": "list_calendars", "arguments": {"access": "owner"}}
-LONGER = {"name": "list_payees", "arguments": {"limit": 1}}
+TRIVIAL: dict[str, object] = {"name": "list_calendars", "arguments": {"access": "owner"}}
+LONGER: dict[str, object] = {"name": "list_payees", "arguments": {"limit": 1}}
 """A read of a row or two, and one that sorts and cuts a longer list."""
 SIZES = (1, 64, 512)
 SESSIONS = 64
