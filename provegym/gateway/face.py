@@ -136,16 +136,16 @@ class Shelf:
         self._find = find
         self._lists: dict[tuple[str, tuple[str, ...]], HandlerResult] = {}
 
-    async def __call__(self, context: Context, call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Answer a plain `tools/list` from the shelf, and let all else pass."""
-        if context.method != "tools/list" or (context.params or {}).get("cursor") is not None:
-            return await call_next(context)
-        tools = self._find(context).tools
+        if ctx.method != "tools/list" or (ctx.params or {}).get("cursor") is not None:
+            return await call_next(ctx)
+        tools = self._find(ctx).tools
         if not all(map(listing.is_library_tool, tools)):
-            return await call_next(context)
-        key = context.protocol_version, tuple([tool.function.name for tool in tools])
+            return await call_next(ctx)
+        key = ctx.protocol_version, tuple([tool.function.name for tool in tools])
         if key not in self._lists:
             if len(self._lists) >= LISTS:
                 self._lists.clear()
-            self._lists[key] = await call_next(context)
+            self._lists[key] = await call_next(ctx)
         return self._lists[key]

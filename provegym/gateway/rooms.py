@@ -6,6 +6,8 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
+from threading import Lock
+from time import perf_counter
 from typing import Any, Protocol
 
 import msgspec
@@ -13,6 +15,7 @@ from msgspec import Struct
 
 from provegym import servers, worlds
 from provegym.errors import InfrastructureError, InputError, ServerFault
+from provegym.gateway.metrics import METER
 from provegym.rollout import loop
 from provegym.rollout.parse import storable
 from provegym.rollout.reply import ToolCall
@@ -86,7 +89,16 @@ class Room:
         self._snapshots: OrderedDict[str, _Kept] = OrderedDict()
         self._taken = 0
         self._offered: list[str] | None = None
+        self._all = tuple(session.tools())
+        self._lock = Lock()  # a retry waits for the call that it repeats, where calls take time
         self.enter(turn)
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the session waits for something outside of this process, so that what is done
+        with it belongs into a thread of its own.
+        """
+        return getattr(self.session, "blocking", False)
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -100,13 +112,13 @@ class Room:
             raise InputError(f"there is no turn {turn} here; the last is {turns - 1}")
         self.turn = turn
         if self.task is None:
-            self.tools = tuple(self.session.tools())
+            self.tools = self._all
         else:
             self.offer(tool.function.name for tool in loop.tools_at(self.task, turn))
 
-    def offer(self, names: Iterable[str]) -> None:
-        """From now on these tools exist; a call of any other is `unknown_tool`."""
-        self._offered = list(names)
+    def offer(self, names: Iterable[str] | None) -> None:
+        """From now on these tools exist; a call of any other is `unknown_tool`. None: all do."""
+        self._offered = [t.function.name for t in self._all] if names is None else list(names)
         self.session.offer(self._offered)
         task = self.task
         of_task = loop.tools_at(task, len(task.turns)) if task else ()
@@ -127,27 +139,38 @@ class Room:
         `key_reused` (the key belongs to another call, and nothing ran) or `infrastructure`.
         Raises `SessionError` where the session itself has ended.
         """
-        if key is None:
-            return self._run(name, arguments)
-        mark = _mark(name, arguments)
-        known = self._answers.get(key)
-        if known is None:
-            return self._remember(key, mark, self._run(name, arguments))
+        with self._lock:
+            if key is None:
+                return self._run(name, arguments)
+            mark = _mark(name, arguments)
+            known = self._answers.get(key)
+            if known is None:
+                return self._remember(key, mark, self._run(name, arguments))
         if known[0] != mark:
             return failed("key_reused", f"the key {key[:80]!r} was used for another call; use new")
+        METER.repeated += 1
         return known[1]
 
     def _run(self, name: str, arguments: Arguments) -> Result:
+        start = perf_counter()
         try:
             result = self.session.call(name, arguments)
         except InfrastructureError as fault:
             log.error("tool %r: %s", name[:80], storable(str(fault)))
             code = "server_fault" if isinstance(fault, ServerFault) else "infrastructure"
             self._record(name, arguments, "infrastructure", loop.lost(fault))
-            return failed(code, "the tool failed for a reason of ours; this call does not count")
-        if self.task is not None:
-            self._record(name, arguments, result.outcome, result.builtins())
+            result = failed(code, "the tool failed for a reason of ours; the call does not count")
+        else:
+            if self.task is not None:
+                self._record(name, arguments, result.outcome, result.builtins())
+        METER.count(self._server_of(name), result.outcome, perf_counter() - start)
         return result
+
+    def _server_of(self, tool: str) -> str:
+        """The server that has the tool, "" where that is not known."""
+        world = getattr(self.session, "world", None)
+        bound = world.tools.get(tool) if world else None
+        return bound.server.name if bound else ""
 
     def _remember(self, key: str, mark: bytes, result: Result) -> Result:
         if result.outcome != "infrastructure":
