@@ -1,0 +1,62 @@
+"""Clients of other people play one episode, over HTTP and stdio, and all see and do the same."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from provegym.gateway import http
+from provegym.gateway.settings import Settings
+from tests.gateway.clients import CLIENTS, Place
+from tests.gateway.episode import BEFORE, LATEST, SEED, SERVER, digest, played
+from tests.gateway.serving import serving
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-c", "from provegym.cli import main; main()")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[str]:
+    settings = Settings()
+    with serving(http.app(http.new_rooms(settings), settings)) as url:
+        yield url
+
+
+@pytest.mark.parametrize("protocol", [LATEST, BEFORE])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_episode_over_http_ends_in_the_state_of_the_one_in_process(
+    client: str, protocol: str, gateway: str
+) -> None:
+    with httpx2.Client(base_url=f"{gateway}/v1") as control:
+        made = control.post("/sessions", json={"seed": SEED, "servers": [SERVER]}).json()
+        seen = CLIENTS[client](Place(gateway + made["mcp"]), protocol)
+        assert seen == played(protocol)
+        assert control.get(f"/sessions/{made['id']}/digest").json() == {"digest": digest()}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_episode_over_stdio_ends_in_the_state_of_the_one_in_process(
+    client: str, tmp_path: Path
+) -> None:
+    noted = tmp_path / "digest"
+    script = (sys.executable, str(Path(__file__).with_name("noted_stdio.py")), str(noted))
+    assert CLIENTS[client](Place(command=script, env=ENVIRONMENT), LATEST) == played(LATEST)
+    assert noted.read_text() == digest()
+
+
+def test_a_client_of_2025_plays_the_episode_with_the_command_over_stdio() -> None:
+    command = (*COMMAND, "serve", SERVER, "--seed", str(SEED))
+    assert CLIENTS["sdk"](Place(command=command, env=ENVIRONMENT), BEFORE) == played(BEFORE)
+
+
+def test_the_episode_writes_and_is_refused() -> None:
+    told = played(LATEST).told
+    assert sum(one.is_error for one in told) == 5
+    assert sum(one.code is not None for one in told) == 1
+    assert digest() != http.open_world(SEED, (SERVER,)).digest()
