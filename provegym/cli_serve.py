@@ -59,7 +59,8 @@ def serve(
     from provegym.gateway.settings import Settings
     from provegym.names import servers_named
 
-    if sum((http, name is not None, task is not None and not http)) != 1 or (name and servers):
+    ways = (http, name is not None, task is not None and not http)
+    if sum(ways) != 1 or (servers and (name or task)):
         raise InputError("say what to serve: one of `serve NAME`, `serve --task FILE:ID`, --http")
     given: dict[str, Any] = {
         "host": host,

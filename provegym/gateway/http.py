@@ -15,8 +15,6 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import uvicorn
@@ -30,7 +28,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from provegym.errors import InputError, SessionError, SessionUnknown
-from provegym.gateway import door, face, listing
+from provegym.gateway import control, door, face, listing
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
 from provegym.gateway.guard import Guard, Replay
@@ -196,19 +194,11 @@ def _found(context: Context) -> View:
 
 def app(rooms: Rooms, settings: Settings, open: Open = open_world) -> Starlette:
     """The whole gateway as an ASGI app."""
-    mcp = Door(face.server(_found), settings, resolver(rooms, settings, open), json=True)
-    routes = [*(Route(path, mcp) for path in PATHS), *control_routes(rooms, settings, open)]
-    return stack([mcp], routes, settings)
-
-
-def control_routes(rooms: Rooms, settings: Settings, open: Open) -> list[BaseRoute]:
-    """The routes of the control API."""
-    if not find_spec("provegym.gateway.control"):
-        return []
-    routes: list[BaseRoute] = import_module("provegym.gateway.control").routes(
-        rooms, settings, open
+    mcp = Door(
+        face.server(_found, settings.deadline), settings, resolver(rooms, settings, open), json=True
     )
-    return routes
+    routes = [*(Route(path, mcp) for path in PATHS), *control.routes(rooms, settings, open)]
+    return stack([mcp], routes, settings)
 
 
 def mount(server: Server[Any], path: str, settings: Settings) -> Starlette:

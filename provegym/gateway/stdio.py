@@ -34,7 +34,7 @@ def serve(settings: Settings, open: Open = open_world) -> None:
     room = own_room(settings, open)
     view = face.View(room)
     try:
-        anyio.run(run, face.server(lambda _: view), *claim(), settings)
+        anyio.run(run, face.server(lambda _: view, settings.deadline), *claim(), settings)
     finally:
         room.close()
 
