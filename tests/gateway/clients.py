@@ -37,7 +37,7 @@ def sdk(place: Place, protocol: str) -> Played:
     """The official Python SDK's client."""
     command, *args = place.command or ("",)
     stdio = mcp.StdioServerParameters(command=command, args=args, env=place.env)
-    made = mcp.Client(place.url or stdio, mode=mode_of(protocol))  # type: ignore[arg-type]
+    made = mcp.Client(place.url or stdio, mode=mode_of(protocol))
 
     async def play() -> Played:
         async with made as client:
@@ -49,7 +49,7 @@ def sdk(place: Place, protocol: str) -> Played:
 
 
 def fastmcp(place: Place, protocol: str) -> Played:
-    """fastmcp's client."""
+    """The client of fastmcp."""
     command, *args = place.command or ("",)
     transport = (
         StreamableHttpTransport(place.url)

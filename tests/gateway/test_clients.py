@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from provegym.gateway import http
-from provegym.gateway.settings import Settings
+from provegym.gateway.rooms import open_world
 from tests.gateway.clients import CLIENTS, Place
+from tests.gateway.conftest import Opened
 from tests.gateway.episode import BEFORE, LATEST, SEED, SERVER, digest, played
-from tests.gateway.serving import serving
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-c", "from provegym.cli import main; main()")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[str]:
-    settings = Settings()
-    with serving(http.app(http.new_rooms(settings), settings)) as url:
-        yield url
-
-
 @pytest.mark.parametrize("protocol", [LATEST, BEFORE])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_an_episode_over_http_ends_in_the_state_of_the_one_in_process(
-    client: str, protocol: str, gateway: str
+    client: str, protocol: str, gateway: str, opened: Opened
 ) -> None:
-    with httpx2.Client(base_url=f"{gateway}/v1") as control:
-        made = control.post("/sessions", json={"seed": SEED, "servers": [SERVER]}).json()
-        seen = CLIENTS[client](Place(gateway + made["mcp"]), protocol)
-        assert seen == played(protocol)
-        assert control.get(f"/sessions/{made['id']}/digest").json() == {"digest": digest()}
+    session = opened(SEED, [SERVER])
+    seen = CLIENTS[client](Place(f"{gateway}{session}/mcp"), protocol)
+    assert seen == played(protocol)
+    at = session.replace("/s/", "/v1/sessions/")
+    assert httpx2.get(f"{gateway}{at}/digest").json() == {"digest": digest()}
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -59,4 +50,4 @@ def test_the_episode_writes_and_is_refused() -> None:
     told = played(LATEST).told
     assert sum(one.is_error for one in told) == 5
     assert sum(one.code is not None for one in told) == 1
-    assert digest() != http.open_world(SEED, (SERVER,)).digest()
+    assert digest() != open_world(SEED, (SERVER,)).digest()

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-import pytest
-
-from provegym import servers
-from provegym.errors import InputError, ServerFault, SessionClosed
-from provegym.gateway.rooms import KEYS, SNAPSHOTS, Room, open_world
-from provegym.rewards import score
-from provegym.rollout.loop import run_episode
-from provegym.rollout.policies import oracle
-from provegym.types import Function, GroundCall, Task, Tool, Turn
+from provegym.gateway.rooms import Room, open_world
+from provegym.types import Task
 from provegym.world.session import Result
 
 DEPOSIT = {"account_id": "acc_1", "amount": "5.00"}
