@@ -48,7 +48,7 @@ def run(
     return subprocess.run(
         [str(commands / command), *arguments],
         cwd=at,
-        env={**os.environ, "PATH": path, "NO_COLOR": "1"},
+        env={**os.environ, "PATH": path, "NO_COLOR": "1", "HOME": str(at)},
         input=stdin,
         capture_output=True,
         text=True,
