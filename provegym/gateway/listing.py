@@ -104,7 +104,7 @@ def value_schema(annotation: Any) -> dict[str, Any]:
     """
     kinds = _alternatives(annotation)
     if NoneType in kinds:
-        raise TypeError(f"{annotation} may be null, which many clients cannot take: leave it out")
+        return {"anyOf": [value_schema(_given(annotation)), {"type": "null"}]}
     if len(kinds) > 1:
         return _enum(kinds)
     field = take_apart("", annotation)
@@ -129,15 +129,13 @@ def _enum(kinds: tuple[Any, ...]) -> dict[str, Any]:
 def _record_schema(record: type[Struct]) -> dict[str, Any]:
     hints = get_type_hints(record, include_extras=True)
     fields = msgspec.structs.fields(record)
-    if record.__struct_config__.omit_defaults:  # a null that is the default is never sent
+    omits = record.__struct_config__.omit_defaults
+    if omits:  # a null that is the default is left out
         hints |= {f.name: _given(hints[f.name]) for f in fields if f.default is None}
-        always = [f for f in fields if f.required]
-    else:
-        always = list(fields)
     return {
         "type": "object",
         "properties": {f.encode_name: value_schema(hints[f.name]) for f in fields},
-        "required": [f.encode_name for f in always],
+        "required": [f.encode_name for f in fields if f.required or not omits],
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from provegym.gateway import http
 from provegym.gateway.settings import Settings
-from tests.gateway.serving import serving
+from tests.gateway.house import serving
 
 Opened = Callable[[int, list[str]], str]
 """Makes a session of that seed and those servers; gives its path, `/s/ID`."""
@@ -19,7 +19,7 @@ Opened = Callable[[int, list[str]], str]
 def gateway() -> Iterator[str]:
     """The URL of a running gateway with the settings it has where nobody sets any."""
     settings = Settings()
-    with serving(http.app(http.new_rooms(settings), settings)) as url:
+    with serving(http.app(http.new_rooms(settings), settings), settings) as url:
         yield url
 
 
