@@ -97,17 +97,16 @@ def test_a_body_beyond_the_limit_is_refused_however_it_is_sent(gateway: House) -
 def test_text_in_any_script_arrives_and_returns_as_it_is(gateway: House, version: str) -> None:
     text = "Täglich 東京 \u2028 😀 \x7f"
     path = gateway.move_in(Room(open_world(7, ("filesystem",))))
-    write = {"name": "create_file", "arguments": {"path": "a.txt", "content": text}}
-    look = {"name": "read_file", "arguments": {"path": "a.txt"}}
-    if version == MODERN:
-        answers = [gateway.ask(path, "tools/call", call) for call in (write, look)]
-    else:
-        connection = gateway.connect(path)
-        answers = [
-            gateway.call(path, connection, id=i, **call) for i, call in enumerate([write, look], 2)
-        ]
+    steps = [("create_file", {"path": "a.txt", "content": text}), ("read_file", {"path": "a.txt"})]
+    connection = gateway.connect(path) if version == LEGACY else ""
+    answers = [
+        gateway.call(path, connection, name, i, given)
+        if connection
+        else gateway.ask(path, "tools/call", {"name": name, "arguments": given})
+        for i, (name, given) in enumerate(steps)
+    ]
     result = answers[1].json()["result"]
-    assert result["structuredContent"]["content"] == text
+    assert result["structuredContent"]["content"] == f"{text}\n"
     assert text in result["content"][0]["text"]
 
 

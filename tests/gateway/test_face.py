@@ -91,7 +91,7 @@ def test_a_retried_call_with_the_same_key_runs_once(gateway: House) -> None:
     name, arguments = script(session.fork())[1]
 
     async def twice(client: Client) -> list[Any]:
-        once = [await client.call_tool(name, arguments, meta={"provegym/key": "k1"}) for _ in "ab"]
+        once = [await client.call_tool(name, arguments, meta=keyed("k1")) for _ in "ab"]
         return [result.structured_content for result in once]
 
     first, second = talk(gateway, path, MODERN, twice)
@@ -99,6 +99,11 @@ def test_a_retried_call_with_the_same_key_runs_once(gateway: House) -> None:
     alone.call(name, arguments)
     assert first == second
     assert session.digest() == alone.digest()
+
+
+def keyed(key: object) -> Any:
+    """The `_meta` of a call with a key."""
+    return {"provegym/key": key}
 
 
 @pytest.mark.parametrize("key", ["", "k" * 201, 5, ["k"]])
@@ -110,7 +115,7 @@ def test_a_key_that_is_no_short_text_is_refused(gateway: House, key: object) -> 
         gateway,
         path,
         MODERN,
-        lambda client: client.call_tool(name, arguments, meta={"provegym/key": key}),
+        lambda client: client.call_tool(name, arguments, meta=keyed(key)),
     )
     assert error.error.code == -32602
     assert "provegym/key" in error.error.message

@@ -85,7 +85,7 @@ def test_text_is_utf_8_whatever_the_locale_and_nothing_is_escaped_twice() -> Non
     alone = world(0, ("filesystem",)).open()
     [_, (_, expected)] = play(alone, steps)
     result = answers[3]["result"]
-    assert expected["content"] == text
+    assert expected["content"] == f"{text}\n"
     assert result["structuredContent"] == expected
     assert text in result["content"][0]["text"]
 
