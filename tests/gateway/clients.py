@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -78,7 +81,27 @@ def typescript(place: Place, protocol: str) -> Played:
     script = Path(__file__).parent / "node" / "episode.mjs"
     done = nodejs.run("node", str(script), stdin=json.dumps(order))
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    return understood(done.stdout)
+
+
+def old_sdk(place: Place, site: Path) -> Played:
+    """The official Python SDK's client of before 2.0, which lies in the folder `site`."""
+    order = {"url": place.url, "command": place.command, "env": place.env, "calls": CALLS}
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("old_client.py"))],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        input=json.dumps(order),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return understood(done.stdout)
+
+
+def understood(text: str) -> Played:
+    """What a client in a process of its own wrote."""
+    said = json.loads(text)
     told = [
         Told(code=answer["code"])
         if "code" in answer

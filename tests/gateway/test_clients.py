@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import httpx2
 import pytest
 
 from provegym.gateway.rooms import open_world
-from tests.gateway.clients import CLIENTS, Place
+from tests.gateway.clients import CLIENTS, Place, old_sdk
 from tests.gateway.conftest import Opened
 from tests.gateway.episode import BEFORE, LATEST, SEED, SERVER, digest, played
 
@@ -44,6 +45,21 @@ def test_an_episode_over_stdio_ends_in_the_state_of_the_one_in_process(
 def test_a_client_of_2025_plays_the_episode_with_the_command_over_stdio() -> None:
     command = (*COMMAND, "serve", SERVER, "--seed", str(SEED))
     assert CLIENTS["sdk"](Place(command=command, env=ENVIRONMENT), BEFORE) == played(BEFORE)
+
+
+@pytest.mark.slow
+def test_the_sdk_of_before_2_plays_the_episode(
+    gateway: str, opened: Opened, tmp_path: Path
+) -> None:
+    pip = sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tmp_path)
+    subprocess.run([*pip, "mcp==1.30.0"], check=True)
+    session = opened(SEED, [SERVER])
+    command = (*COMMAND, "serve", SERVER, "--seed", str(SEED))
+    for place in (
+        Place(f"{gateway}{session}/mcp"),
+        Place(command=command, env=ENVIRONMENT),
+    ):
+        assert old_sdk(place, tmp_path) == played(BEFORE)
 
 
 def test_the_episode_writes_and_is_refused() -> None:
