@@ -87,9 +87,7 @@ def over_http(settings: Settings) -> None:
     from provegym.gateway import http
 
     with http.listen(settings) as listening:
-        port = listening.getsockname()[1]
-        where = f"[{settings.host}]" if ":" in settings.host else settings.host
-        terminal.note(f"serving http://{where}:{port}")
+        terminal.note(f"serving {http.url_of(settings, listening)}")
         http.serve(http.new_rooms(settings), settings, listening)
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
@@ -242,6 +243,26 @@ def serve(
 ) -> None:
     """Serve on a socket until interrupted."""
     runner(app(rooms, settings, open)).run(sockets=[listening])
+
+
+@contextmanager
+def background(app: ASGIApp, settings: Settings) -> Iterator[str]:
+    """Serve an app in a thread, and give its URL: a gateway inside of another program."""
+    server = runner(app)
+    with listen(settings) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield url_of(settings, listening)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def url_of(settings: Settings, listening: socket.socket) -> str:
+    """Where clients find a socket; the port is the real one where the settings leave it open."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listening.getsockname()[1]}"
 
 
 def runner(app: ASGIApp) -> uvicorn.Server:

@@ -18,7 +18,7 @@ from provegym.gateway.rooms import Room, open_world
 from provegym.gateway.settings import Settings
 from provegym.servers import world
 from provegym.world.session import Result, Session
-from tests.gateway.house import LEGACY, MODERN, Clock, House, house, serving, timed_rooms
+from tests.gateway.house import LEGACY, MODERN, Clock, House, house, timed_rooms
 
 
 @pytest.fixture(scope="module")
@@ -284,9 +284,9 @@ def test_any_server_of_the_sdk_can_stand_behind_the_guard() -> None:
     async def tools(_: object, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool(name="t", input_schema={"type": "object"})])
 
-    settings = Settings()
+    settings = Settings(port=0)
     server = Server[Any]("fixture", on_list_tools=tools)
-    with serving(http.mount(server, "/fixture", settings), settings) as url:
+    with http.background(http.mount(server, "/fixture", settings), settings) as url:
         gateway = House(http.new_rooms(settings), settings, url)
         assert "t" in gateway.ask("/fixture", "tools/list", {}).text
         assert gateway.post("/fixture", {}, host="evil.example").status_code == 421
