@@ -9,7 +9,6 @@ import pytest
 
 from provegym.gateway import http
 from provegym.gateway.settings import Settings
-from tests.gateway.house import serving
 
 Opened = Callable[[int, list[str]], str]
 """Makes a session of that seed and those servers; gives its path, `/s/ID`."""
@@ -18,8 +17,8 @@ Opened = Callable[[int, list[str]], str]
 @pytest.fixture(scope="session")
 def gateway() -> Iterator[str]:
     """The URL of a running gateway with the settings it has where nobody sets any."""
-    settings = Settings()
-    with serving(http.app(http.new_rooms(settings), settings), settings) as url:
+    settings = Settings(port=0)
+    with http.background(http.app(http.new_rooms(settings), settings), settings) as url:
         yield url
 
 

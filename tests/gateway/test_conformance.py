@@ -16,7 +16,6 @@ from provegym.gateway.settings import Settings
 from tests.gateway import nodejs
 from tests.gateway.conftest import Opened
 from tests.gateway.fixture.server import server
-from tests.gateway.house import serving
 
 EXPECTED = tomllib.loads(Path(__file__).with_name("expected_failures.toml").read_text("utf-8"))
 SCORED = {"2025-11-25": 30, "2026-07-28": 37}
@@ -45,8 +44,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprec
 
 @pytest.fixture(scope="module")
 def fixture_url() -> Iterator[str]:
-    settings = Settings()
-    with serving(http.mount(server(), "/mcp", settings), settings) as url:
+    settings = Settings(port=0)
+    with http.background(http.mount(server(), "/mcp", settings), settings) as url:
         yield f"{url}/mcp"
 
 

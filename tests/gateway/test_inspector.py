@@ -16,7 +16,6 @@ from provegym.servers import SERVERS, load, world
 from provegym.world.tool import Tool
 from tests.gateway import nodejs
 from tests.gateway.conftest import Opened
-from tests.gateway.house import serving
 
 SEED = 7
 
@@ -65,8 +64,8 @@ def test_the_inspector_finds_a_schema_that_allows_anything() -> None:
         return types.ListToolsResult(tools=[types.Tool(name="t", input_schema=schema)])
 
     careless = Server[Any]("careless", on_list_tools=list_tools)
-    settings = Settings()
-    with serving(http.mount(careless, "/mcp", settings), settings) as url:
+    settings = Settings(port=0)
+    with http.background(http.mount(careless, "/mcp", settings), settings) as url:
         done = inspect(f"{url}/mcp", "--method", "tools/list", "--strict")
     assert done.returncode == 6, done.stdout
     assert "anything" in done.stderr
