@@ -154,11 +154,13 @@ def check_turns(
     """Hold user turns to what a person would say: no ids, no tool names, a known language, neither
     empty nor endless, nothing twice; exits with 1 if one fails.
     """
-    from provegym.dataset.leaks import CHECKS, Rules, known_languages, leaks
+    from provegym import servers
+    from provegym.dataset.languages import known_languages
+    from provegym.dataset.leaks import CHECKS, Rules, leaks
     from provegym.records import read_distinct
     from provegym.types import Task
 
-    rules = Rules(prefixes(), known_languages(languages))
+    rules = Rules(servers.prefixes(), known_languages(languages))
     found = {task.id: leaks(task, rules) for task in read_distinct(tasks, Task)}
     failed = {name: some for name, some in found.items() if some}
     turns = {
@@ -258,14 +260,6 @@ def compare_with_benchmarks(
     terminal.line(f"report: {out}")
     if drop:
         terminal.line(f"{report.tasks - len(report.contaminated)} clean tasks: {drop}")
-
-
-def prefixes() -> tuple[str, ...]:
-    """What the ids of each table of the library start with."""
-    from provegym import servers
-
-    states = [servers.load(name).state for name in servers.SERVERS]
-    return tuple(sorted({table.prefix for state in states for table in state.tables().values()}))
 
 
 @app.command(

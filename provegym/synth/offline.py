@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from provegym import servers as library
 from provegym.config import Synth
+from provegym.dataset.leaks import GRANTED
 from provegym.synth import say, vain
 from provegym.synth.draft import Draft, DraftTurn, Shape, error_rate, flawless
 from provegym.synth.filters import MAX_ERROR_RATE
@@ -239,7 +240,7 @@ class Drafter:
             raise Rejected("nothing_to_hide")
         self.hidden = first.tool
         asked = say.request(self._phrases([first]), self.style, self.rnd, again=False)
-        granted = f"You now have the tool {first.tool}. Please go ahead."
+        granted = GRANTED.format(tool=first.tool)
         tools = (self.world.tools[first.tool].tool.schema,)
         return [
             DraftTurn(asked, reply=NO_TOOL),
