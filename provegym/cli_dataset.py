@@ -157,11 +157,10 @@ def check_turns(
     from provegym import servers
     from provegym.dataset.languages import known_languages
     from provegym.dataset.leaks import CHECKS, Rules, leaks
-    from provegym.records import read_distinct
-    from provegym.types import Task
+    from provegym.dataset.tasks import read_tasks
 
     rules = Rules(servers.prefixes(), known_languages(languages))
-    found = {task.id: leaks(task, rules) for task in read_distinct(tasks, Task)}
+    found = {task.id: leaks(task, rules) for task in read_tasks(tasks)}
     failed = {name: some for name, some in found.items() if some}
     turns = {
         check: sum(leak.check == check for some in failed.values() for leak in some)
@@ -194,10 +193,9 @@ def estimate_difficulty(
 ) -> None:
     """Estimate how hard tasks are, from their calls, dependencies, tools and turns."""
     from provegym.dataset.difficulty import bands, difficulty
-    from provegym.records import read_distinct
-    from provegym.types import Task
+    from provegym.dataset.tasks import read_tasks
 
-    rows = list(read_distinct(tasks, Task))
+    rows = list(read_tasks(tasks))
     successes = played(tasks, traces) if traces else {}
     found = bands(rows, successes)
     if json:

@@ -422,6 +422,8 @@ def _reason(line: bytes, error: Exception) -> str:
     """What is wrong with a line; some causes are named better than the decoder does."""
     if line.startswith(codecs.BOM_UTF8):
         return "it begins with a byte-order mark; save the file as plain UTF-8"
+    if not line.endswith(b"\n") and "truncated" in str(error):
+        return "the file ends in the middle of this record; remove the line, or make the file anew"
     if re.search(rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", line):
         return f"{error} (a surrogate such as \\ud800 stands alone; write whole characters)"
     return str(error)

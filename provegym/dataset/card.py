@@ -143,17 +143,18 @@ def _origin(tasks: Path) -> _Origin:
 
 
 def _composition(found: Stats) -> str:
-    groups: dict[str, Mapping[Any, int]] = {
-        "Kind": found.kinds,
-        "Server that the task is about": found.servers,
-        "Information in the first turn": found.information,
-        "Calls in the ground truth": found.calls,
-        "User turns": found.turns,
-        "Perturbation": found.perturbations or {"none": found.tasks},
+    active = found.tasks - found.kinds.get("abstention", 0)
+    groups: dict[str, tuple[Mapping[Any, int], int]] = {
+        "Kind": (found.kinds, found.tasks),
+        "Server that the task is about": (found.servers, found.tasks),
+        "Calls in the ground truth": (found.calls, found.tasks),
+        "User turns": (found.turns, found.tasks),
+        "Information in the first turn, but for abstentions": (found.information, active),
+        "Perturbation, but for abstentions": (found.perturbations or {"none": active}, active),
     }
     tables = (
-        _table((name, "tasks", "share"), _shared(counts, found.tasks))
-        for name, counts in groups.items()
+        _table((name, "tasks", "share"), _shared(counts, total))
+        for name, (counts, total) in groups.items()
     )
     called, idle = sum(found.called.values()), sum(map(len, found.never_called.values()))
     told = (

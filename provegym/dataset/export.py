@@ -17,6 +17,7 @@ from provegym import records
 from provegym.dataset import card, split
 from provegym.dataset.content import content_id
 from provegym.dataset.rows import FORMATS, Entry, Format
+from provegym.dataset.tasks import read_tasks
 from provegym.errors import InputError, ManifestMismatch, UnknownName
 from provegym.records import Manifest
 from provegym.types import Task
@@ -148,7 +149,7 @@ def _survey(tasks: Path, plan: Plan, library: Library) -> list[_Place]:
     owners = {tool: name for name, its in library.items() for tool in its}
     first: dict[str, str] = {}
     origins = []
-    for task in records.read_distinct(tasks, Task):
+    for task in read_tasks(tasks):
         if not task.turns:
             raise InputError(f"{tasks}: task {task.id!r} has no user turn; remove it")
         origins.append(split.origin(task, owners))
@@ -159,8 +160,6 @@ def _survey(tasks: Path, plan: Plan, library: Library) -> list[_Place]:
                 "remove one"
             )
         first[name] = task.id
-    if not first:
-        raise InputError(f"{tasks} holds no task; make some with `provegym synth`")
     splits = split.assign(origins, plan.shares or {WHOLE: 1.0}, plan.heldout)
     return [_Place(*pair) for pair in zip(first, splits, strict=True)]
 

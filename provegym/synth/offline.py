@@ -18,6 +18,7 @@ from provegym.synth import say, vain
 from provegym.synth.draft import Draft, DraftTurn, Shape, error_rate, flawless
 from provegym.synth.filters import MAX_ERROR_RATE
 from provegym.synth.lookup import alternatives
+from provegym.synth.machine import MAX_MESSAGES
 from provegym.synth.perturb import strip_enums, tool_list
 from provegym.synth.plan import MAX_CALLS, Planner, Refusal, Step, tools_of
 from provegym.synth.vain import Attempt
@@ -335,6 +336,8 @@ class Drafter:
         needed = [n for n in dict.fromkeys([*tools_of(used), *tried]) if n != self.hidden]
         if most and len(needed) > most:
             raise Rejected("too_many_tools")
+        if any(t.attempts > MAX_MESSAGES for t in turns):
+            raise Rejected("too_many_messages")
         tools, distractors = tool_list(
             needed,
             list(self.world.servers.values()),
