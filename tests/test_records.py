@@ -448,9 +448,9 @@ def test_a_file_that_was_cut_off_says_so_and_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_bytes(b'{"id":"a"}\n{"id":"b", "x"')
     with pytest.raises(BrokenRecord) as caught:
-        list(read(path, dict))
+        list(records.read(path, dict))
     told = "the file ends in the middle of this record; remove the line, or make the file anew"
     assert str(caught.value) == f"{path}:2: {told}"
     path.write_bytes(b'{"id":"a"\n{"id":"b"}\n')  # no end of the file
     with pytest.raises(BrokenRecord, match=r":1: Input data was truncated$"):
-        list(read(path, dict))
+        list(records.read(path, dict))
