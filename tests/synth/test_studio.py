@@ -308,7 +308,7 @@ def monotonous(request: Json) -> Response | None:
     return says(json.dumps({"goal": words, "withheld": "", "words": words}))
 
 
-def declining(script: Script) -> Script:
+def declining(script: Competent) -> Callable[[Json], Response]:
     """A monotonous user, and an assistant that can do nothing."""
 
     def answer(request: Json) -> Response:
