@@ -20,7 +20,6 @@ import pytest
 
 from provegym import config
 from provegym.config import Information, Mix, Synth
-from provegym.dataset.dedupe import dedupe_file
 from provegym.errors import BudgetSpent, EndpointDown, InputError
 from provegym.graph.edges import Graph
 from provegym.graph.store import save
@@ -278,71 +277,6 @@ def test_what_a_model_gets_wrong_is_counted_and_made_up_for(
     assert summary.rejected.get(reason) == 1
     assert summary.tasks == FEW.limit
     assert next(read(out.with_name("rejections.jsonl"), Rejection)).reason == reason
-
-
-def test_a_language_that_nobody_can_check_is_refused_before_anything_is_asked(
-    graph: Graph, tmp_path: Path
-) -> None:
-    with (
-        ScriptedServer(competent()) as server,
-        pytest.raises(InputError, match="unknown language 'Klingon'; known: Afrikaans,"),
-    ):
-        run(server, graph, tmp_path / "tasks.jsonl", languages=("English", "Klingon"))
-    assert server.requests == []
-
-
-IDLE = SETTINGS.model_copy(
-    update={"limit": 4, "mix": Mix(kinds={"workflow": 0, "clarification": 0, "abstention": 1})}
-)
-
-
-def monotonous(request: Json) -> Response | None:
-    """Half of the people say nearly the same whatever is wanted."""
-    if not is_wish(request) or len(json.loads(request["messages"][1]["content"])["persona"]) % 2:
-        return None
-    word = "".join(chr(97 + int(digit)) for digit in str(request["seed"]))
-    words = (
-        "Please do something quite nice for my old friends and for me today, "
-        f"whatever comes to your mind when you think of us and of {word}."
-    )
-    return says(json.dumps({"goal": words, "withheld": "", "words": words}))
-
-
-def declining(script: Competent) -> Callable[[Json], Response]:
-    """A monotonous user, and an assistant that can do nothing."""
-
-    def answer(request: Json) -> Response:
-        if "tools" in request:
-            return says("I have no tool for that.")
-        found = monotonous(request)
-        return found or script(request)
-
-    return answer
-
-
-def test_users_who_say_nearly_the_same_are_kept_once_also_after_an_interruption(
-    graph: Graph, tmp_path: Path
-) -> None:
-    whole, out = tmp_path / "whole" / "tasks.jsonl", tmp_path / "cut" / "tasks.jsonl"
-    for path in (whole, out):
-        path.parent.mkdir()
-    summary, server = made(declining(competent()), graph, whole, IDLE)
-    assert summary.tasks == IDLE.limit
-    assert summary.rejected["duplicate_turns"] >= 2
-    assert dedupe_file(whole, tmp_path / "unique.jsonl").kept == IDLE.limit
-    script, served = declining(competent()), [0]
-
-    def mortal(request: Json) -> Response:
-        served[0] += 1
-        return fails(503) if served[0] > len(server.requests) // 2 else script(request)
-
-    with ScriptedServer(mortal) as cut:
-        with pytest.raises(EndpointDown):
-            run(cut, graph, out, IDLE, patience=0.01)
-        assert 0 < len(list(read(out, Task))) < IDLE.limit
-        served[0] = -1_000_000
-        run(cut, graph, out, IDLE)
-    assert files(out) == files(whole)
 
 
 ASKING = FEW.model_copy(
