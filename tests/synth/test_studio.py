@@ -198,18 +198,6 @@ def is_wish(request: Json) -> bool:
     return str(request["messages"][0]["content"]).startswith(prompt("user"))
 
 
-def repeating(request: Json) -> Response | None:
-    """Say again what was said before."""
-    about = json.loads(request["messages"][1]["content"]) if is_wish(request) else {}
-    if not about.get("conversation"):
-        return None
-    words = about["conversation"][0]["user"]
-    return says(json.dumps({"goal": words, "withheld": "", "words": words}))
-
-
-GERMAN = "Überweise bitte hundert Euro vom Girokonto auf das Sparkonto meiner Schwester."
-
-
 def garbage(request: Json) -> Response | None:
     return says('{"goal": "x", "words": ') if is_wish(request) else None
 
@@ -251,9 +239,6 @@ def spoiled_at_first(spoil: Spoiler, times: int) -> Script:
         (wish("Please pay John Miller at once."), 3, "ungrounded"),
         (wish("Use transfer_between_accounts now."), 3, "tool_name_in_turn"),
         (wish(" "), 3, "empty_turn"),
-        (wish("Please look up acc_y12026 for me."), 3, "internal_id"),
-        (wish(GERMAN), 3, "other_language"),
-        (repeating, 3, "repeated_turn"),
         (garbage, 3, "broken_json"),
         (step(failing), 3, "loop"),
         (step(lambda request: call("list_accounts", '{"limit": ')), 3, "broken_call"),
