@@ -49,7 +49,7 @@ def synth(
     from provegym.names import check_names, servers_named, teacher_named
     from provegym.records import beside
     from provegym.synth.crew import answers_beside, studio
-    from provegym.synth.graphs import Wanted, graph_of
+    from provegym.synth.graphs import graph_of
     from provegym.synth.make import Plan
     from provegym.synth.pipeline import synthesize
 
@@ -66,8 +66,7 @@ def synth(
     loaded, where = [library.load(name) for name in names], beside(out, "graph", ".json")
     with terminal.progress("graph") as advance:
         answers = answers_beside(out, model)
-        wanted = Wanted(loaded, where, settings.edges, model, answers)
-        edges = graph_of(wanted, advance, terminal.note)
+        edges = graph_of(loaded, where, settings.edges, model, answers, advance, terminal.note)
     plan = Plan(root, names, names)
     with studio(model, out, terminal.note) as teaching, terminal.progress("synth") as advance:
         summary = synthesize(plan, settings, edges, out, advance, teaching)

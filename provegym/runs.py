@@ -38,7 +38,7 @@ from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
 from provegym.synth.crew import answers_beside, studio
-from provegym.synth.graphs import Wanted, graph_of
+from provegym.synth.graphs import graph_of
 from provegym.synth.make import Plan
 from provegym.types import Task
 
@@ -189,8 +189,7 @@ def _graph(config: RunConfig, show: Show) -> Graph:
     loaded = [servers.load(name) for name in config.run.servers]
     answers = answers_beside(path, asked)
     with show("graph") as advance:
-        wanted = Wanted(loaded, path, config.synth.edges, asked, answers)
-        return graph_of(wanted, advance, terminal.note)
+        return graph_of(loaded, path, config.synth.edges, asked, answers, advance, terminal.note)
 
 
 def _synthesized(

@@ -40,25 +40,29 @@ class Wanted(Struct, frozen=True):
 
 
 def graph_of(
-    wanted: Wanted,
+    servers: list[Server],
+    path: Path,
+    choice: Choice,
+    settings: config.Teacher,
+    answers: Path,
     progress: Progress = lambda done, total: None,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Graph:
-    """The graph that lies there, or a new one put there.
+    """The graph at `path`, or a new one put there.
 
     One that a model had a say in is taken as it is where the settings name no model. Raises
     `InputError` where there is none to take and no model to ask, `ManifestMismatch` where another
     graph lies there, and what `ask` raises.
     """
-    path, choice, settings = wanted.path, wanted.choice, wanted.settings
     if choice == "executed":
-        return cached(wanted.servers, path)
-    graph = found(wanted.servers, path, choice, asked_by(settings) if settings.model else "")
+        return cached(servers, path)
+    graph = found(servers, path, choice, asked_by(settings) if settings.model else "")
     if graph is None and not settings.model:
         raise InputError(
             f"edges = {choice!r} needs a model to ask: name one as teacher.model, or put a graph "
             f"at {path} with `provegym graph --edges {choice}`"
         )
+    wanted = Wanted(servers, path, choice, settings, answers)
     return graph or asked_graph(wanted, progress, notify).graph
 
 

@@ -18,7 +18,7 @@ from provegym.graph.edges import Graph
 from provegym.graph.store import cached, load
 from provegym.llm.scripted import Json, Response, ScriptedServer, says
 from provegym.records import encode, read
-from provegym.synth.graphs import Wanted, graph_of
+from provegym.synth.graphs import graph_of
 from provegym.types import Task
 from tests.synth.asked import all_explicit, model
 
@@ -178,7 +178,7 @@ def test_chains_along_the_models_edges_become_certified_tasks(
 
 
 def graph_by(choice: Any, path: Path, settings: config.Teacher = NOBODY) -> Graph:
-    return graph_of(Wanted([MEETINGS], path, choice, settings, path.with_name("answers.sqlite")))
+    return graph_of([MEETINGS], path, choice, settings, path.with_name("answers.sqlite"))
 
 
 def test_a_synthesis_asks_for_the_edges_that_it_lacks_and_only_once(tmp_path: Path) -> None:
