@@ -157,7 +157,7 @@ def check_turns(
     from provegym import servers
     from provegym.dataset.languages import known_languages
     from provegym.dataset.leaks import CHECKS, Rules, leaks
-    from provegym.dataset.tasks import read_tasks
+    from provegym.records import read_tasks
 
     rules = Rules(servers.prefixes(), known_languages(languages))
     found = {task.id: leaks(task, rules) for task in read_tasks(tasks)}
@@ -193,7 +193,7 @@ def estimate_difficulty(
 ) -> None:
     """Estimate how hard tasks are, from their calls, dependencies, tools and turns."""
     from provegym.dataset.difficulty import bands, difficulty
-    from provegym.dataset.tasks import read_tasks
+    from provegym.records import read_tasks
 
     rows = list(read_tasks(tasks))
     successes = played(tasks, traces) if traces else {}

@@ -32,7 +32,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
-from provegym.types import SCHEMA
+from provegym.types import SCHEMA, Task
 
 T = TypeVar("T")
 
@@ -109,6 +109,16 @@ def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator
             )
         numbers[name] = number
         yield record
+
+
+def read_tasks(path: str | Path) -> Iterator[Task]:
+    """The tasks of a file as `read_distinct` yields them. Raises `InputError` if there is none."""
+    empty = True
+    for task in read_distinct(path, Task):
+        empty = False
+        yield task
+    if empty:
+        raise InputError(f"{path} holds no task; make some with `provegym synth`")
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from provegym import records
 from provegym.dataset.benchmarks import Benchmark
 from provegym.dataset.overlap import ASPECTS, NAMED, NGRAM, SET, STRICT_NGRAM, Item, of_task
-from provegym.dataset.tasks import read_tasks
 from provegym.errors import InputError
 from provegym.types import Task
 
@@ -176,7 +175,7 @@ def decontaminate_file(
         records.check_output(drop, "tasks", (tasks,))
         if drop.resolve() == out.resolve():
             raise InputError(f"{out} cannot hold both the report and the tasks; name two files")
-    found = decontaminate(read_tasks(tasks), benchmarks)
+    found = decontaminate(records.read_tasks(tasks), benchmarks)
     versions = records.config_hash([[b.name, b.version] for b in benchmarks])
     made = records.Manifest(
         "decontamination",

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from provegym import records
 from provegym.dataset.overlap import words_of
-from provegym.dataset.tasks import read_tasks
 from provegym.types import Certificate, Task
 
 JACCARD = 0.7
@@ -158,7 +157,7 @@ def dedupe_file(tasks: Path, out: Path) -> Summary:
     records.check_output(out, "tasks", (tasks,))
     records.check_output(listed, "dropped", (tasks,))
     kept, dropped = list[bytes](), list[Dropped]()
-    for task, why in dedupe(read_tasks(tasks)):
+    for task, why in dedupe(records.read_tasks(tasks)):
         if why:
             dropped.append(why)
         else:

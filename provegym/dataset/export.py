@@ -18,7 +18,6 @@ from provegym.dataset import card, split
 from provegym.dataset.content import content_id
 from provegym.dataset.dedupe import shingles
 from provegym.dataset.rows import FORMATS, Entry, Format
-from provegym.dataset.tasks import read_tasks
 from provegym.errors import InputError, ManifestMismatch, UnknownName
 from provegym.records import Manifest
 from provegym.types import Task
@@ -150,7 +149,7 @@ def _survey(tasks: Path, plan: Plan, library: Library) -> list[_Place]:
     owners = {tool: name for name, its in library.items() for tool in its}
     first: dict[str, str] = {}
     origins, said = list[split.Origin](), dict[int, frozenset[str]]()
-    for task in read_tasks(tasks):
+    for task in records.read_tasks(tasks):
         if not task.turns:
             raise InputError(f"{tasks}: task {task.id!r} has no user turn; remove it")
         if not task.servers:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from provegym.dataset.tasks import read_tasks
-from provegym.records import beside, read
+from provegym.records import beside, read, read_tasks
 from provegym.types import Call, Task, Trace
 
 Counts = dict[str, int]
