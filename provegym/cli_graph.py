@@ -75,7 +75,7 @@ def graph(
 def _made(servers: list[Server], out: Path, choice: Choice, asked: Teacher, quiet: bool) -> Graph:
     from provegym.graph.store import cached
     from provegym.synth.crew import answers_beside
-    from provegym.synth.graphs import agreement_path, asked_graph
+    from provegym.synth.graphs import Wanted, agreement_path, asked_graph
 
     if choice == "executed":
         return cached(servers, out)
@@ -85,9 +85,7 @@ def _made(servers: list[Server], out: Path, choice: Choice, asked: Teacher, quie
         )
     answers = answers_beside(out, asked)
     with terminal.progress("pairs") as advance:
-        made = asked_graph(
-            servers, out, choice, asked, answers, progress=advance, notify=terminal.note
-        )
+        made = asked_graph(Wanted(servers, out, choice, asked, answers), advance, terminal.note)
     if not quiet:
         tables.show_agreement(made.agreement, agreement_path(out))
         terminal.line(_spent(made.cost))

@@ -159,6 +159,8 @@ class Synth(Section):
     tools_per_task: Natural = 0
     """Most tools that a task shows, distractors included; 0 means whole servers."""
     max_prompt_tokens: Count = 12_384
+    """Of the first prompt in training and evaluation, which leave longer tasks out; tasks are made
+    without regard to it, for each policy counts its own tokens."""
     cross_server: Share = 0.4
     """Workflow tasks whose calls lead from one server to another, where there are two (ours)."""
     information: Information = Information()
@@ -176,10 +178,23 @@ class Synth(Section):
         _ordered(self, "min_chain", "max_chain")
         return self
 
+    @property
+    def longest(self) -> int:
+        """Most calls that `mix.lengths` may ask for: a chain for every turn, or six, which look-ups
+        make of short chains. Of longer tasks hardly any come out (ours).
+        """
+        return max(6, self.max_turns * self.max_chain)
+
     @model_validator(mode="after")
     def _mix_can_be_made(self) -> Synth:
         if self.mix and min(self.mix.lengths) < max(2, self.min_turns):
             raise ValueError(f"mix.lengths begins below {max(2, self.min_turns)} calls")
+        longest, most = max(self.mix.lengths, default=0) if self.mix else 0, self.longest
+        if longest > most:
+            raise ValueError(
+                f"mix.lengths wants tasks of {longest} calls; {most} are the most that can be "
+                f"counted on with max_turns = {self.max_turns} and max_chain = {self.max_chain}"
+            )
         if self.mix and self.mix.kinds["clarification"] and not self.perturb.missing_function:
             raise ValueError(
                 "mix wants clarification tasks; raise perturb.missing_function above 0"
@@ -389,6 +404,8 @@ def _explain(error: ValidationError) -> str:
         return f"{path} is not a setting{_hint(first['loc'])}{more}"
     if first["type"] == "missing":
         return f"{path} is missing{more}"
+    if first["type"] == "too_short":
+        return f"{path} is empty; give at least {first['ctx']['min_length']}{more}"
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     value = "" if first["type"] == "value_error" else f" is {first['input']!r}, should be"
     return f"{path}{value or ':'} {reason}{more}"

@@ -23,6 +23,10 @@ def servers_named(told: str | None) -> tuple[str, ...]:
     if told is None:
         return (*servers.SERVERS,)
     names = tuple(name.strip() for name in told.split(","))
+    if not any(names):
+        raise InputError(
+            f"no server is named; give some of {', '.join(servers.SERVERS)}, or leave it out"
+        )
     for name in names:
         servers.load(name)
     if len(set(names)) < len(names):

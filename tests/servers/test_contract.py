@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from random import Random
+
 import pytest
 
 from provegym.servers import SERVERS, load, world
+from provegym.synth.vain import Values, error
 from provegym.world.contract import check
 from provegym.world.contract.ranges import pairs
+from provegym.world.tool import Tool
 
 TOOLS = {
     "banking": 17,
@@ -93,3 +99,37 @@ def test_days_in_reverse_are_refused_alike_and_one_day_is_a_range(name: str) -> 
         assert (
             session.call(tool.name, {"since": "2026-03-05", "until": "2026-03-05"}).outcome == "ok"
         )
+
+
+PYTHON = re.compile(
+    r"\[\]|\['|\[\d+(?:, \d+)*\]|None|\{'|\{\}|\('|\(\)|<\w+[ .]|Decimal\(|datetime"
+)
+"""Values as Python writes them, which are no words to a model or a person."""
+
+
+def refusals(name: str, rnd: Random) -> Iterator[tuple[str, str]]:
+    """Messages of every tool's refusals, for values out of its own draws, near them and far off."""
+    session = world(3, (name,)).open()
+    for bound in session.world.tools.values():
+        values = Values(session, bound.tool, rnd)
+        for i in range(24):
+            given = values.changed() if i % 4 else values.draw()
+            if i % 3 == 0 and given:
+                given |= far_off(bound.tool, rnd.choice(list(given)))
+            if message := error(session, bound.tool, given).get("message"):
+                yield bound.tool.name, message
+
+
+def far_off(tool: Tool, name: str) -> dict[str, object]:
+    """A value of the parameter's type that no row and no list of choices has."""
+    field = next(p for p in tool.parameters if p.name == name)
+    odd = {str: "nowhere", int: -7, float: -7.5}
+    kind = type(field.choices[0]) if field.choices else field.type
+    return {name: odd[kind]} if field.item is None and kind in odd else {}
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_no_refusal_shows_a_value_as_python_writes_it(name: str) -> None:
+    found = list(refusals(name, Random(name)))
+    assert len({tool for tool, _ in found}) > TOOLS[name] // 2
+    assert [pair for pair in found if PYTHON.search(pair[1])] == []

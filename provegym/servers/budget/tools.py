@@ -82,7 +82,7 @@ def get_budget_report(home: Household, month: Month | None = None) -> MonthRepor
     phrases=(
         "Close my budget for {month}",
         "Finalize the {month} budget month",
-        "Do the month-end close of {month} in my budget",
+        "Carry out the month-end close of {month} in my budget",
     ),
     refuses=("no_budget", "month_closed", "month_not_over", "earlier_month_open", "items_due"),
     sample=samples.close,
