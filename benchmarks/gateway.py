@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -103,6 +102,15 @@ def fastmcp(settings: Any) -> Any:
 
     server.tool(list_payees)
     return server.http_app(json_response=True)
+
+
+def has_fastmcp() -> bool:
+    """Whether it is installed with its server, which it does not have to be."""
+    try:
+        from fastmcp import FastMCP
+    except ImportError:
+        return False
+    return FastMCP is not None
 
 
 PEERS: dict[str, Callable[[Any], Any]] = {"gateway": gateway, "bare": bare, "fastmcp": fastmcp}
@@ -313,7 +321,7 @@ async def rounds(peers: dict[str, Peer], calls: int, repeats: int) -> dict[str, 
 
 def measure(calls: int = CALLS, repeats: int = ROUNDS) -> list[Row]:
     """(what, value, target or None, unit) of everything in this file."""
-    names = [name for name in PEERS if name != "fastmcp" or find_spec("fastmcp")]
+    names = [name for name in PEERS if name != "fastmcp" or has_fastmcp()]
     with ExitStack() as stack:
         peers = {name: stack.enter_context(running(name)) for name in names}
         found = asyncio.run(rounds(peers, calls, repeats))
