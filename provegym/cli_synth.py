@@ -39,6 +39,10 @@ def synth(
     limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
     servers: Servers = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="local (two processes) or ray (a cluster): the same comes out."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
@@ -46,9 +50,9 @@ def synth(
     from provegym.config import Synth, load
     from provegym.config import Teacher as NoTeacher
     from provegym.dataset.stats import stats
-    from provegym.names import check_names, servers_named, teacher_named
+    from provegym.names import check_names, engine_named, servers_named, teacher_named
     from provegym.records import beside
-    from provegym.synth.crew import answers_beside, studio
+    from provegym.synth.crew import answers_beside, cluster, studio
     from provegym.synth.graphs import graph_of
     from provegym.synth.make import Plan
     from provegym.synth.pipeline import synthesize
@@ -59,6 +63,8 @@ def synth(
     settings = told.synth if told else Synth()
     if limit:
         settings = settings.model_copy(update={"limit": limit})
+    if engine:
+        settings = settings.model_copy(update={"engine": engine_named(engine)})
     if told:
         check_names(told)
     names = told.run.servers if told and servers is None else servers_named(servers)
@@ -68,8 +74,12 @@ def synth(
         answers = answers_beside(out, model)
         edges = graph_of(loaded, where, settings.edges, model, answers, advance, terminal.note)
     plan = Plan(root, names, names)
-    with studio(model, out, terminal.note) as teaching, terminal.progress("synth") as advance:
-        summary = synthesize(plan, settings, edges, out, advance, teaching)
+    with (
+        cluster(settings.engine) as computing,
+        studio(model, out, terminal.note) as teaching,
+        terminal.progress("synth") as advance,
+    ):
+        summary = synthesize(plan, settings, edges, out, advance, teaching, computing)
     if json:
         terminal.as_json(summary)
     else:

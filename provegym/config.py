@@ -24,6 +24,7 @@ Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
 Edges = Literal["executed", "llm", "union"]
+Engine = Literal["local", "ray"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
 
@@ -145,6 +146,9 @@ class Synth(Section):
     mix: Mix | None = None
     """Exact numbers of tasks of each kind, length, server and information level; without it they
     are drawn one by one."""
+    engine: Annotated[Engine, Field(exclude=True)] = "local"
+    """What computes: two processes, or a Ray cluster. It changes nothing about what comes out, so
+    it is no part of a run's identity."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Synth:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from provegym import servers
-from provegym.config import RunConfig, Teacher, changed
+from provegym.config import Engine, RunConfig, Teacher, changed
 from provegym.errors import InputError, UnknownName
 from provegym.rewards.presets import preset
 
@@ -28,6 +30,15 @@ def servers_named(told: str | None) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise InputError(f"{told!r} names a server twice; name each once")
     return names
+
+
+def engine_named(told: str) -> Engine:
+    """What computes. Raises `UnknownName`."""
+    known: tuple[Engine, ...] = get_args(Engine)
+    for engine in known:
+        if engine == told:
+            return engine
+    raise UnknownName("engine", told, [*known])
 
 
 def teacher_named(

@@ -37,7 +37,7 @@ from provegym.report import page
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
-from provegym.synth.crew import answers_beside, studio
+from provegym.synth.crew import answers_beside, cluster, studio
 from provegym.synth.graphs import graph_of
 from provegym.synth.make import Plan
 from provegym.types import Task
@@ -196,8 +196,12 @@ def _synthesized(
     plan: Plan, settings: Synth, teacher: Teacher, graph: Graph, folder: Path, show: Show
 ) -> Synthesized:
     path = folder / "tasks.jsonl"
-    with studio(teacher, path, terminal.note) as model, show(f"{folder.name} tasks") as advance:
-        summary = pipeline.synthesize(plan, settings, graph, path, advance, model)
+    with (
+        cluster(settings.engine) as computing,
+        studio(teacher, path, terminal.note) as model,
+        show(f"{folder.name} tasks") as advance,
+    ):
+        summary = pipeline.synthesize(plan, settings, graph, path, advance, model, computing)
     return Synthesized(path, summary)
 
 
