@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -62,8 +62,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for hand in self._hands:
-            self._ray.kill(hand)
+        self._dismiss()
         if self._ours:
             self._ray.shutdown()
 
@@ -75,7 +74,8 @@ class Cluster:
         return max(2, int(self._cpus()))
 
     def hire(self, order: Order, teacher: config.Teacher) -> None:
-        """Start the processes."""
+        """Start the processes; those of an earlier order end."""
+        self._dismiss()
         share = min(1.0, self._cpus() / self.size)
         told = msgspec.json.encode(order), teacher.model_dump_json()
         actor = self._ray.remote(Hand).options(num_cpus=share)
@@ -120,6 +120,10 @@ class Cluster:
                     "Ray's logs and run the same command again: what is finished is kept"
                 ) from error
             self._hands[n] = self._hire()
+
+    def _dismiss(self) -> None:
+        for hand in self._hands:
+            self._ray.kill(hand)
 
     def _cpus(self) -> float:
         return float(self._ray.cluster_resources().get("CPU", 0.0))

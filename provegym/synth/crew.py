@@ -117,9 +117,7 @@ def _without_files(settings: config.Synth) -> config.Synth:
     """
     if not settings.mix:
         return settings
-    return settings.model_copy(
-        update={"mix": settings.mix.model_copy(update={"abstentions": ()})}
-    )
+    return settings.model_copy(update={"mix": settings.mix.model_copy(update={"abstentions": ()})})
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Suspended:
     def _run(self, make: Callable[[Complete], Outcome]) -> None:
         try:
             self._steps.put(make(self._complete))
-        except BaseException as error:  # is raised to who waits for the step
+        except BaseException as error:  # noqa: BLE001 - raised to who waits for the step
             self._steps.put(error)
 
     def _complete(
