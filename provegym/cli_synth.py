@@ -12,7 +12,7 @@ from provegym.options import Json, Servers, example
 
 EXAMPLES = example(
     "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
-    "provegym synth configs/paper.toml --limit 100 --out tasks.jsonl",
+    "provegym synth configs/paper.toml --teacher offline --limit 100 --out tasks.jsonl",
     "provegym synth --teacher openai:MODEL --base-url http://127.0.0.1:8000/v1 --limit 5 \\",
     "    --budget-tokens 1000000 --out model.jsonl",
 )
@@ -25,10 +25,13 @@ def synth(
     ] = None,
     teacher: Annotated[
         str | None,
-        typer.Option(help="offline (plans over the graph) or openai:MODEL; else the config's."),
+        typer.Option(
+            help="offline (plans over the graph), gemma-4-31b, qwen3-32b or openai:MODEL; "
+            "else the config's."
+        ),
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="Endpoint of openai:MODEL; its key is OPENAI_API_KEY.")
+        str | None, typer.Option(help="Endpoint of the model; its key is OPENAI_API_KEY.")
     ] = None,
     budget_usd: Annotated[
         float | None, typer.Option(min=0, help="Most that a model may cost; needs prices.")
@@ -50,7 +53,7 @@ def synth(
     from provegym.config import Synth, load
     from provegym.config import Teacher as NoTeacher
     from provegym.dataset.stats import stats
-    from provegym.names import check_names, engine_named, servers_named, teacher_named
+    from provegym.names import check_names, engine_named, served, servers_named, teacher_named
     from provegym.records import beside
     from provegym.synth.crew import answers_beside, cluster, studio
     from provegym.synth.graphs import graph_of
@@ -60,6 +63,7 @@ def synth(
     told = load(config) if config else None
     budget = {"base_url": base_url, "budget_usd": budget_usd, "budget_tokens": budget_tokens}
     model = teacher_named(told.teacher if told else NoTeacher(), teacher, budget)
+    served(model)
     settings = told.synth if told else Synth()
     if limit:
         settings = settings.model_copy(update={"limit": limit})

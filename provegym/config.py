@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from provegym.errors import InputError
+from provegym.errors import InputError, UnknownName
 from provegym.types import Kind
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -27,6 +27,10 @@ Edges = Literal["executed", "llm", "union"]
 Engine = Literal["local", "ray"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
+
+
+PRESETS = Path(__file__).parent / "llm" / "presets"
+"""A file for each teacher that is known by a short name."""
 
 
 class Section(BaseModel):
@@ -235,11 +239,35 @@ class Prices(Section):
     """Prompt tokens that the endpoint read from its own cache; as others, where not given."""
 
 
+class Preset(Section):
+    """A teacher that is known by a short name; its file says where the values come from."""
+
+    launch: str
+    """The command that serves it at http://127.0.0.1:8000/v1."""
+    teacher: dict[str, Any]
+    """Settings of a `Teacher`."""
+
+
+def presets() -> list[str]:
+    """The short names."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def preset(name: str) -> Preset:
+    """The teacher of that short name. Raises `UnknownName`."""
+    if name not in presets():
+        raise UnknownName("teacher preset", name, presets())
+    return Preset.model_validate(_read(PRESETS / f"{name}.toml"))
+
+
 class Teacher(Section):
     """The language model that writes tasks, behind an endpoint of OpenAI's protocol (defaults are
     ours, but for `timeout` and `retries`, which are the `openai` client's).
     """
 
+    preset: str = ""
+    """The short name of a teacher: its model, its sampling and whether it thinks; what else is set
+    here wins."""
     model: str = ""
     """As the endpoint names it; empty means the offline teacher, which is none."""
     base_url: str = ""
@@ -273,6 +301,12 @@ class Teacher(Section):
     """Tasks about one server for which users speak of the same sample of each world."""
     critique: bool = False
     """Let the model read each conversation that passed everything else, and reject it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, told: Any) -> Any:
+        name = told.get("preset") if isinstance(told, dict) else ""
+        return preset(name).teacher | told if isinstance(name, str) and name else told
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Teacher:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import os
+from typing import Any, get_args
 
 from provegym import servers
-from provegym.config import Engine, RunConfig, Teacher, changed
+from provegym.config import Engine, RunConfig, Teacher, changed, presets
+from provegym.config import preset as preset_of
 from provegym.errors import InputError, UnknownName
 from provegym.rewards.presets import preset
 
@@ -47,8 +49,35 @@ def teacher_named(
     """The settings of the model, whose name is empty for the offline teacher; of the changes those
     that are not None. Raises `UnknownName` for any other teacher.
     """
-    kind, _, model = (teacher or "").partition(":")
-    if teacher and teacher != "offline" and not (kind == "openai" and model):
-        raise UnknownName("teacher", teacher, ["offline", "openai:MODEL"])
-    named = {"model": model} if teacher else {}
-    return changed(settings, named | {k: v for k, v in changes.items() if v is not None})
+    given = {name: value for name, value in changes.items() if value is not None}
+    if teacher is None:
+        return changed(settings, given)
+    return changed(Teacher(), _own(settings) | _named(teacher) | given)
+
+
+def served(teacher: Teacher) -> None:
+    """See that it is told where a teacher with a short name is. Raises `InputError`."""
+    if teacher.preset and not (teacher.base_url or os.environ.get("OPENAI_BASE_URL")):
+        raise InputError(
+            f"no endpoint is named for the teacher {teacher.preset}: start one with "
+            f"`{preset_of(teacher.preset).launch}` and set "
+            "OPENAI_BASE_URL=http://127.0.0.1:8000/v1, or take --teacher offline"
+        )
+
+
+def _own(settings: Teacher) -> dict[str, Any]:
+    """What the settings hold besides what their preset brought."""
+    brought = preset_of(settings.preset).teacher if settings.preset else {}
+    told = settings.model_dump(mode="json", exclude_defaults=True, exclude={"preset"})
+    return {name: value for name, value in told.items() if brought.get(name) != value}
+
+
+def _named(teacher: str) -> dict[str, Any]:
+    kind, _, model = teacher.partition(":")
+    if kind == "openai" and model:
+        return {"model": model}
+    if teacher == "offline":
+        return {"model": ""}
+    if teacher in presets():
+        return {"preset": teacher, **preset_of(teacher).teacher}
+    raise UnknownName("teacher", teacher, ["offline", *presets(), "openai:MODEL"])

@@ -32,7 +32,7 @@ from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import Measure, Report, difference, measure_file, report
 from provegym.evals.stats import Estimate
 from provegym.graph.edges import Graph
-from provegym.names import check_names
+from provegym.names import check_names, served
 from provegym.report import page
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
@@ -98,6 +98,7 @@ def run(config: RunConfig, show: Show) -> RunSummary:
     of other settings, and what the stages raise.
     """
     check_names(config)
+    served(config.teacher)
     claim(config)
     train, heldout = synthesize(config, show)
     tasks, folder = train.tasks(), config.run.folder
@@ -133,6 +134,7 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
     from provegym.train import warmstart
 
     check_names(config)
+    served(config.teacher)
     claim(config)
     folder = config.run.folder
     graph = _graph(config, show)

@@ -71,7 +71,10 @@ def test_a_spent_budget_is_one_line_and_exit_code_1(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--teacher", "openai:"], "unknown teacher 'openai:'; known: offline, openai:MODEL"),
+        (
+            ["--teacher", "openai:"],
+            "unknown teacher 'openai:'; known: offline, gemma-4-31b, qwen3-32b, openai:MODEL",
+        ),
         (
             ["--teacher", "openai:m", "--budget-usd", "1"],
             "the options: teacher: budget_usd needs prices",
@@ -85,3 +88,42 @@ def test_a_wrong_teacher_is_one_line_and_2(
     assert synth(out, *arguments) == 2
     assert capsys.readouterr().err.startswith(f"error: {told}")
     assert not out.exists()
+
+
+# -- teachers with a short name ----------------------------------------------------------------
+
+ALIAS = '[run]\nname = "r"\nservers = ["banking"]\n[teacher]\npreset = "gemma-4-31b"\n'
+
+
+def test_a_short_name_brings_the_model_its_sampling_and_whether_it_thinks(tmp_path: Path) -> None:
+    with ScriptedServer(Competent(Plan(3, ("banking",), ("banking",)), worlds=40)) as server:
+        arguments = ["--teacher", "qwen3-32b", "--base-url", server.url]
+        assert synth(tmp_path / "tasks.jsonl", *arguments) == 0
+        asked = server.requests[0]
+    assert asked["model"] == "Qwen/Qwen3-32B"
+    # Best Practices of the model's card, without thoughts.
+    assert (asked["temperature"], asked["top_p"], asked["top_k"], asked["min_p"]) == (
+        0.7,
+        0.8,
+        20,
+        0,
+    )
+    assert asked["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_a_teacher_with_a_short_name_and_no_endpoint_is_a_line_that_says_how_to_start_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    told = tmp_path / "run.toml"
+    told.write_text(ALIAS)
+    assert synth(tmp_path / "tasks.jsonl", str(told)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "error: no endpoint is named for the teacher gemma-4-31b: start one with"
+    )
+    assert "`vllm serve google/gemma-4-31B-it --max-model-len" in line
+    assert line.endswith("set OPENAI_BASE_URL=http://127.0.0.1:8000/v1, or take --teacher offline")
+    assert cli.call(["graph", str(told), "--out", str(tmp_path / "g.json"), "--edges", "llm"]) == 2
+    assert not (tmp_path / "tasks.jsonl").exists()
+    assert synth(tmp_path / "tasks.jsonl", str(told), "--teacher", "offline") == 0
