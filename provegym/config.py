@@ -266,8 +266,8 @@ class Teacher(Section):
     """
 
     preset: str = ""
-    """The short name of a teacher: its model, its sampling and whether it thinks; what else is set
-    here wins."""
+    """The short name of a teacher: its model, its sampling and whether it thinks (filled in by
+    `parse`); what else is set here wins."""
     model: str = ""
     """As the endpoint names it; empty means the offline teacher, which is none."""
     base_url: str = ""
@@ -301,12 +301,6 @@ class Teacher(Section):
     """Tasks about one server for which users speak of the same sample of each world."""
     critique: bool = False
     """Let the model read each conversation that passed everything else, and reject it."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _filled(cls, told: Any) -> Any:
-        name = told.get("preset") if isinstance(told, dict) else ""
-        return preset(name).teacher | told if isinstance(name, str) and name else told
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Teacher:
@@ -349,12 +343,24 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
 
 
 def parse(settings: dict[str, Any], source: str) -> RunConfig:
-    """Check settings that come from `source` (named in errors). Raises `InputError`."""
+    """Check settings that come from `source` (named in errors); a preset is filled in.
+
+    Raises `InputError`.
+    """
     try:
         # From JSON, strict mode takes an array for a tuple and still no "3" for a 3.
-        return RunConfig.model_validate_json(json.dumps(settings, default=str))
+        return RunConfig.model_validate_json(json.dumps(_filled(settings), default=str))
     except ValidationError as error:
         raise InputError(f"{source}: {_explain(error)}") from error
+
+
+def _filled(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same with the values of the teacher's preset where no others are told."""
+    told = settings.get("teacher")
+    name = told.get("preset") if isinstance(told, dict) else None
+    if not told or not name or not isinstance(name, str):
+        return settings
+    return {**settings, "teacher": {**preset(name).teacher, **told}}
 
 
 def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:

@@ -32,11 +32,13 @@ def test_a_preset_fills_what_is_not_told_and_is_no_part_of_what_a_run_is(tmp_pat
 
 
 def test_another_teacher_takes_nothing_of_a_preset_with_it() -> None:
-    told = Teacher(preset="gemma-4-31b", concurrency=8)
+    told = teacher_named(Teacher(concurrency=8), "gemma-4-31b", {})
+    assert (told.preset, told.model) == ("gemma-4-31b", "google/gemma-4-31B-it")
     assert teacher_named(told, "openai:m", {}) == Teacher(model="m", concurrency=8)
     assert teacher_named(told, "offline", {}) == Teacher(concurrency=8)
     other = teacher_named(told, "qwen3-32b", {"budget_tokens": 9})
-    assert other == Teacher(preset="qwen3-32b", concurrency=8, budget_tokens=9)
+    plain = teacher_named(Teacher(), "qwen3-32b", {})
+    assert other == plain.model_copy(update={"concurrency": 8, "budget_tokens": 9})
     assert teacher_named(told, None, {"base_url": "http://h/v1"}).model == told.model
 
 
@@ -44,7 +46,7 @@ def test_every_preset_is_a_teacher_and_says_how_it_is_served() -> None:
     assert presets() == ["gemma-4-31b", "qwen3-32b"]
     for name in presets():
         serve = shlex.split(preset(name).launch)
-        assert serve[:3] == ["vllm", "serve", Teacher(preset=name).model]
+        assert serve[:3] == ["vllm", "serve", teacher_named(Teacher(), name, {}).model]
         assert "--enable-auto-tool-choice" in serve
     with pytest.raises(UnknownName, match="known: gemma-4-31b, qwen3-32b"):
-        Teacher(preset="gpt")
+        preset("gpt")
