@@ -17,35 +17,41 @@ EXAMPLES = example(
     "    --budget-tokens 1000000 --out model.jsonl",
 )
 
+TeacherName = Annotated[
+    str | None,
+    typer.Option(
+        help="offline (plans over the graph), gemma-4-31b, qwen3-32b or openai:MODEL; else the "
+        "config's.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(help="Endpoint of the model; its key is OPENAI_API_KEY.")
+]
+Dollars = Annotated[
+    float | None, typer.Option(min=0, help="Most that a model may cost; needs prices.")
+]
+Tokens = Annotated[
+    int | None, typer.Option(min=0, help="Most tokens that a model may read and write.")
+]
+EngineName = Annotated[
+    str | None,
+    typer.Option(help="local (two processes) or ray (a cluster): the same comes out."),
+]
+
 
 def synth(
     out: Annotated[Path, typer.Option(help="Where the tasks go; other files go beside it.")],
     config: Annotated[
         Path | None, typer.Argument(help="A run's TOML; options given here win over it.")
     ] = None,
-    teacher: Annotated[
-        str | None,
-        typer.Option(
-            help="offline (plans over the graph), gemma-4-31b, qwen3-32b or openai:MODEL; "
-            "else the config's."
-        ),
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Endpoint of the model; its key is OPENAI_API_KEY.")
-    ] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option(min=0, help="Most that a model may cost; needs prices.")
-    ] = None,
-    budget_tokens: Annotated[
-        int | None, typer.Option(min=0, help="Most tokens that a model may read and write.")
-    ] = None,
+    teacher: TeacherName = None,
+    base_url: BaseUrl = None,
+    budget_usd: Dollars = None,
+    budget_tokens: Tokens = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
     servers: Servers = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(help="local (two processes) or ray (a cluster): the same comes out."),
-    ] = None,
+    engine: EngineName = None,
     json: Json = False,
 ) -> None:
     """Make certified tasks on live worlds; a killed synthesis goes on where it stopped."""
