@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from provegym import cli, records
-from provegym.llm.scripted import ScriptedServer
-from provegym.synth.make import Plan
+from provegym.llm.scripted import ScriptedServer, fails, says
+from provegym.synth.make import Plan, Rejection
 from provegym.types import Task
 from tests.synth.competent import Competent
+from tests.synth.spoilt import Spoiler, failing, garbage, spoiled_at_first, step, wish
 
 BANK = ["synth", "--servers", "banking", "--seed", "3", "--limit", "2"]
 
@@ -88,6 +90,90 @@ def test_a_wrong_teacher_is_one_line_and_2(
     assert synth(out, *arguments) == 2
     assert capsys.readouterr().err.startswith(f"error: {told}")
     assert not out.exists()
+
+
+# -- what goes wrong ends in a documented state and is counted ---------------------------------
+
+SLOWLY = """
+[run]
+name = "r"
+servers = ["banking"]
+[synth.information]
+complete = 1.0
+missing_required = 0.0
+minimal = 0.0
+[teacher]
+model = "m"
+concurrency = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "times", "reason"),
+    [
+        (wish("Please pay Zebulon Quux at once."), 3, "ungrounded"),
+        (step(failing), 3, "loop"),
+        (garbage, 3, "broken_json"),
+        (step(lambda request: says("All done!")), 4, "prose_only"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_teacher_gets_wrong_stands_in_the_yield_table(
+    spoil: Spoiler,
+    times: int,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "run.toml").write_text(SLOWLY)
+    competent = Competent(Plan(3, ("banking",), ("banking",)), worlds=40)
+    with ScriptedServer(spoiled_at_first(competent, spoil, times)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert synth(tmp_path / "tasks.jsonl", str(tmp_path / "run.toml")) == 0
+    shown = capsys.readouterr().out
+    rows = dict(line.rsplit(None, 1) for line in shown.splitlines() if len(line.split()) == 2)
+    assert "2 certified tasks of" in shown
+    rejected = [r.reason for r in records.read(tmp_path / "rejections.jsonl", Rejection)]
+    assert rejected[0] == reason
+    assert rows[reason] == str(rejected.count(reason))
+
+
+def test_a_teacher_that_is_away_for_a_while_costs_retries_and_no_candidate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    away = spoiled_at_first(
+        Competent(Plan(3, ("banking",), ("banking",)), worlds=40), lambda request: fails(503), 9
+    )
+    (tmp_path / "run.toml").write_text(SLOWLY)
+    with ScriptedServer(away) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert synth(tmp_path / "tasks.jsonl", str(tmp_path / "run.toml")) == 0
+    shown = capsys.readouterr()
+    assert "trying again in" in shown.err
+    rows = dict(line.rsplit(None, 1) for line in shown.out.splitlines() if len(line.split()) == 2)
+    assert (rows["retries"], rows["lost_requests"]) == ("9", "0")
+    assert "model_fault" not in rows
+
+
+@pytest.mark.slow
+def test_a_teacher_that_is_down_for_a_minute_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.toml").write_text(SLOWLY)
+    with ScriptedServer(Competent(Plan(3, ("banking",), ("banking",)), worlds=40)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.down()
+        back = threading.Timer(60, server.up)
+        back.start()
+        assert synth(tmp_path / "tasks.jsonl", str(tmp_path / "run.toml")) == 0
+        back.join()
+    manifest = records.read_manifest(tmp_path / "tasks.jsonl")
+    assert manifest
+    # Pauses of 0.5, 1, 2, ... 32 seconds, each up to a quarter shorter.
+    assert 7 <= manifest.cost["retries"] <= 8
+    assert manifest.cost["lost_requests"] == 0
+    assert "model_fault" not in capsys.readouterr().out
 
 
 # -- teachers with a short name ----------------------------------------------------------------
