@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from provegym import config
+from provegym import __version__, config
 from provegym.errors import InfrastructureError, InputError, ProvegymError
 from provegym.synth.crew import Due, agreed, compared, spent
 from provegym.synth.hand import Hand
@@ -74,13 +74,28 @@ class Cluster:
         return max(2, int(self._cpus()))
 
     def hire(self, order: Order, teacher: config.Teacher) -> None:
-        """Start the processes; those of an earlier order end."""
+        """Start the processes; those of an earlier order end.
+
+        Raises `InputError` where one has another provegym or does not start.
+        """
         self._dismiss()
         share = min(1.0, self._cpus() / self.size)
         told = msgspec.json.encode(order), teacher.model_dump_json()
         actor = self._ray.remote(Hand).options(num_cpus=share)
         self._hire = partial(actor.remote, *told)
         self._hands = [self._hire() for _ in range(self.size)]
+        try:
+            found = set(self._ray.get([hand.version.remote() for hand in self._hands]))
+        except self._ray.exceptions.RayError as error:
+            raise InputError(
+                f"a process of the Ray cluster does not start: {_told(error)}; see that provegym "
+                f"{__version__} is installed on each machine, or take --engine local"
+            ) from error
+        if found != {__version__}:
+            raise InputError(
+                f"the Ray cluster has provegym {', '.join(sorted(found))}, but this is "
+                f"{__version__}; install it on each machine, or take --engine local"
+            )
 
     def ask(self, n: int, request: Request) -> Answer:
         """The answer of the n-th process."""
@@ -114,10 +129,9 @@ class Cluster:
                 return  # somebody else noticed before
             self._deaths += 1
             if self._deaths > MOST_DEATHS:
-                told = " ".join(str(error).split())
                 raise InfrastructureError(
-                    f"{self._deaths} processes of the Ray cluster died, the last: {told}; see "
-                    "Ray's logs and run the same command again: what is finished is kept"
+                    f"{self._deaths} processes of the Ray cluster died, the last: {_told(error)}; "
+                    "see Ray's logs and run the same command again: what is finished is kept"
                 ) from error
             self._hands[n] = self._hire()
 
@@ -202,6 +216,11 @@ class SpreadModelled:
             step = get(hand.go_on.remote(i, answer))
         found: Outcome = step
         return found
+
+
+def _told(error: Exception) -> str:
+    """The last line of an error, which says the cause."""
+    return [line.strip() for line in str(error).splitlines() if line.strip()][-1]
 
 
 def _ray() -> Any:

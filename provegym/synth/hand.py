@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from provegym import config
+from provegym import __version__, config
 from provegym.synth.twin import Order, Worker
 from provegym.synth.unmet import Codes
 
@@ -31,6 +31,10 @@ class Hand:
         self._worker = Worker(told)
         self._teacher = config.Teacher.model_validate_json(teacher)
         self._begun: dict[int, Suspended] = {}
+
+    def version(self) -> str:
+        """Of provegym, as this process has it."""
+        return __version__
 
     def answer(self, request: bytes) -> bytes:
         """As `Worker.answer`."""

@@ -18,13 +18,14 @@ import ray
 from provegym import cli, config
 from provegym.config import Mix, Synth
 from provegym.dataset.stats import stats
-from provegym.errors import BudgetSpent, InfrastructureError
+from provegym.errors import BudgetSpent, InfrastructureError, InputError
 from provegym.graph.edges import Graph
 from provegym.llm.scripted import Json, Response, Script, ScriptedServer, fails
 from provegym.records import Manifest, read_manifest
 from provegym.synth import cluster as cluster_module
 from provegym.synth.cluster import Cluster, SpreadModelled
 from provegym.synth.external import import_file
+from provegym.synth.hand import Hand
 from provegym.synth.make import Plan
 from provegym.synth.pipeline import Summary, synthesize
 from provegym.synth.studio import Studio
@@ -132,6 +133,24 @@ def test_where_too_many_die_a_line_says_so_and_two_processes_go_on(
         synthesize(PLAN, settings, graph, out, cluster=cluster)
     assert synthesize(PLAN, settings, graph, out).tasks == settings.limit
     assert files(out) == files(offline)
+
+
+def test_another_provegym_in_the_cluster_is_a_line_that_says_so(
+    graph: Graph, settings: Synth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "__version__", "9.9")
+    with Cluster() as cluster, pytest.raises(InputError, match=r"but this is 9\.9; install it"):
+        synthesize(PLAN, settings, graph, tmp_path / "tasks.jsonl", cluster=cluster)
+
+
+def test_a_process_that_does_not_start_is_a_line_that_says_why(
+    graph: Graph, settings: Synth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = type("Absent", (Hand,), {"__init__": lambda hand, *told: __import__("no_such_module")})
+    monkeypatch.setattr(cluster_module, "Hand", absent)
+    why = "does not start: .*No module named 'no_such_module'; see that provegym"
+    with Cluster() as cluster, pytest.raises(InputError, match=why):
+        synthesize(PLAN, settings, graph, tmp_path / "tasks.jsonl", cluster=cluster)
 
 
 # -- a model -----------------------------------------------------------------------------------
