@@ -8,6 +8,8 @@ replaced and its candidates are made again; the answers they had are on disk and
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +37,8 @@ PIECE = 8
 """Candidates of the offline teacher that a process makes at a time."""
 PIECES = 8
 """Pieces for each process between two looks at what is missing."""
+CONNECT = 10.0
+"""Seconds until nobody is taken to be at RAY_ADDRESS."""
 MOST_DEATHS = 10
 """Processes that are replaced before a run stops."""
 
@@ -52,10 +56,11 @@ class Cluster:
         self._ours = not self._ray.is_initialized()
         if self._ours:
             try:
+                _knock(os.environ.get("RAY_ADDRESS", ""))
                 self._ray.init(
                     include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING
                 )
-            except (ConnectionError, RuntimeError) as error:
+            except (OSError, RuntimeError) as error:
                 raise InputError(
                     f"no Ray cluster can be used: {error}; mend RAY_ADDRESS, or take --engine local"
                 ) from error
@@ -216,6 +221,13 @@ class SpreadModelled:
             step = get(hand.go_on.remote(i, answer))
         found: Outcome = step
         return found
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` where nobody listens, for which Ray itself would wait for many minutes."""
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and "/" not in host:
+        socket.create_connection((host, int(port)), CONNECT).close()
 
 
 def _told(error: Exception) -> str:

@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import signal
+import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -267,6 +269,25 @@ def test_what_computes_is_no_part_of_what_a_file_was_made_by(
     assert synth("--engine", "local", "--json") == 0
     assert capsys.readouterr().out == in_cluster
     assert Synth(engine="ray").model_dump() == Synth().model_dump()
+
+
+def test_an_address_at_which_nobody_is_is_one_line_and_2(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    script = "import sys; from provegym.cli import main; main()"
+    bank = ["synth", "--servers", "banking", "--limit", "1", "--out", str(tmp_path / "t.jsonl")]
+    ran = subprocess.run(
+        [sys.executable, "-c", script, *bank, "--engine", "ray"],
+        env={**os.environ, "RAY_ADDRESS": f"127.0.0.1:{port}"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    (line,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
+    assert line.startswith("error: no Ray cluster can be used: ")
+    assert line.endswith("Connection refused; mend RAY_ADDRESS, or take --engine local")
 
 
 def test_an_engine_that_is_not_there_is_one_line_and_2(
