@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from provegym.errors import InputError
+from provegym.errors import InputError, UnknownName
 from provegym.types import Kind
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -33,8 +33,13 @@ Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
 Edges = Literal["executed", "llm", "union"]
+Engine = Literal["local", "ray"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
+
+
+PRESETS = Path(__file__).parent / "llm" / "presets"
+"""A file for each teacher that is known by a short name."""
 
 
 def endpoint_url(text: str) -> str:
@@ -171,6 +176,9 @@ class Synth(Section):
     mix: Mix | None = None
     """Exact numbers of tasks of each kind, length, server and information level; without it they
     are drawn one by one."""
+    engine: Annotated[Engine, Field(exclude=True)] = "local"
+    """What computes: two processes, or a Ray cluster. It changes nothing about what comes out, so
+    it is no part of a run's identity."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Synth:
@@ -270,11 +278,35 @@ class Prices(Section):
     """Prompt tokens that the endpoint read from its own cache; as others, where not given."""
 
 
+class Preset(Section):
+    """A teacher that is known by a short name; its file says where the values come from."""
+
+    launch: str
+    """The command that serves it at http://127.0.0.1:8000/v1."""
+    teacher: dict[str, Any]
+    """Settings of a `Teacher`."""
+
+
+def presets() -> list[str]:
+    """The short names."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def preset(name: str) -> Preset:
+    """The teacher of that short name. Raises `UnknownName`."""
+    if name not in presets():
+        raise UnknownName("teacher preset", name, presets())
+    return Preset.model_validate(_read(PRESETS / f"{name}.toml"))
+
+
 class Teacher(Section):
     """The language model that writes tasks, behind an endpoint of OpenAI's protocol (defaults are
     ours, but for `timeout` and `retries`, which are the `openai` client's).
     """
 
+    preset: str = ""
+    """The short name of a teacher: its model, its sampling and whether it thinks (filled in by
+    `parse`); what else is set here wins."""
     model: str = ""
     """As the endpoint names it; empty means the offline teacher, which is none."""
     base_url: Annotated[str, AfterValidator(endpoint_url)] = ""
@@ -350,12 +382,24 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
 
 
 def parse(settings: dict[str, Any], source: str) -> RunConfig:
-    """Check settings that come from `source` (named in errors). Raises `InputError`."""
+    """Check settings that come from `source` (named in errors); a preset is filled in.
+
+    Raises `InputError`.
+    """
     try:
         # From JSON, strict mode takes an array for a tuple and still no "3" for a 3.
-        return RunConfig.model_validate_json(json.dumps(settings, default=str))
+        return RunConfig.model_validate_json(json.dumps(_filled(settings), default=str))
     except ValidationError as error:
         raise InputError(f"{source}: {_explain(error)}") from error
+
+
+def _filled(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same with the values of the teacher's preset where no others are told."""
+    told = settings.get("teacher")
+    name = told.get("preset") if isinstance(told, dict) else None
+    if not told or not name or not isinstance(name, str):
+        return settings
+    return {**settings, "teacher": {**preset(name).teacher, **told}}
 
 
 def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:

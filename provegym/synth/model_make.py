@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -86,14 +87,22 @@ class ModelMaker:
         Raises `EndpointDown`, `BudgetSpent` and `InputError` from the model's side.
         """
         try:
-            return _Candidate(self._maker, self._settings, self._complete, i, k).made(aims)
+            with faults(self._maker.id(i), self._notify):
+                return _Candidate(self._maker, self._settings, self._complete, i, k).made(aims)
         except Rejected as error:
             return Rejection(self._maker.id(i), str(error))
-        except EndpointDown:
-            raise
-        except ModelFault as fault:
-            self._notify(f"{self._maker.id(i)} is lost: {fault}")
-            return Rejection(self._maker.id(i), "model_fault")
+
+
+@contextmanager
+def faults(id: str, notify: Notify) -> Iterator[None]:
+    """Tell of a request that failed alone, and raise it as `Rejected`: its candidate is lost."""
+    try:
+        yield
+    except EndpointDown:
+        raise
+    except ModelFault as fault:
+        notify(f"{id} is lost: {fault}")
+        raise Rejected("model_fault") from fault
 
 
 class _Candidate:

@@ -23,15 +23,15 @@ from provegym.dataset.languages import named
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
 from provegym.records import Manifest, Store, beside, config_hash, content_hash, read
-from provegym.synth.crew import Crew, Modelled, Offline
+from provegym.synth.crew import Crew, hired
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
-from provegym.synth.twin import Twin
 from provegym.synth.unmet import NO_AIMS, Codes, unmet
 from provegym.types import Task, Trace
 from provegym.worlds import digest_of
 
 if TYPE_CHECKING:
+    from provegym.synth.cluster import Cluster
     from provegym.synth.studio import Studio
 
 SPARE = 8
@@ -59,11 +59,13 @@ def synthesize(
     out: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
     studio: Studio | None = None,
+    cluster: Cluster | None = None,
 ) -> Summary:
     """Write `settings.limit` certified tasks to `out`, conversations and rejections beside it.
 
-    A `studio` makes them with a language model; without one, the offline teacher does. The
-    manifests carry the content of each server's first world.
+    A `studio` makes them with a language model; without one, the offline teacher does. A `cluster`
+    computes, and changes nothing about what is written. The manifests carry the content of each
+    server's first world.
 
     Raises InputError if the servers yield too few tasks, and ManifestMismatch where `out` was made
     by other settings or worlds; with a model BudgetSpent, EndpointDown, and UnknownName for a
@@ -83,9 +85,8 @@ def synthesize(
             )
         ]
         if not files[0].complete:
-            twin = stack.enter_context(Twin(plan, settings, graph))
             maker = Maker(plan, settings, graph)
-            crew = Modelled(maker, twin, studio) if studio else Offline(maker, twin)
+            crew = stack.enter_context(hired(maker, graph, studio, cluster))
             if studio:
                 progress = studio.forecasting(progress, settings.limit, len(files[0].keys))
             try:
