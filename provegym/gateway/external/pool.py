@@ -17,7 +17,7 @@ from typing import Any
 from weakref import ref
 
 from provegym.errors import ServerFault
-from provegym.gateway.external.connection import Connection
+from provegym.gateway.external.connection import Connection, Listing
 from provegym.gateway.external.process import Entry, Kept, Log, Process
 from provegym.gateway.external.results import Answer
 from provegym.gateway.external.settings import External
@@ -55,6 +55,16 @@ class Pool:
             elif not found.misused:
                 self._undo(process)
             return found, process.rows
+
+    def rows(self, owner: object, log: Log = ()) -> Rows:
+        """The snapshot in the state that the log leads to."""
+        with self._at(owner, log) as process:
+            return process.rows
+
+    def listing(self) -> Listing:
+        """What the server says of itself."""
+        with self._at(self, ()) as process:
+            return process.connection.listing()
 
     def close(self) -> None:
         """End all processes."""
