@@ -102,6 +102,5 @@ def load(path: Path, wanted: str) -> Learned | None:
 
 def save(learned: Learned, path: Path) -> None:
     """Keep it, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(learned), indent=1)
-    write_atomic(path, [text, b"\n"])
+    write_atomic(path, [text])

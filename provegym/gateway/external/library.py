@@ -41,7 +41,7 @@ def server(text: str) -> Server:
 
 @lru_cache(maxsize=64)
 def _server(name: str, path: Path) -> Server:
-    site = Site(name, path)
+    site = Site(name, path, settings.of(path, name))
     found = site.learned()
     kinds = {entity.name: _row(entity) for entity in found.entities}
     tables: dict[str, Any] = {"calls": table(Committed, "call"), "records": table(Record, "record")}
@@ -85,9 +85,9 @@ def _no_violations(state: Foreign) -> Iterable[str]:
 class Site:
     """One external server as its `provegym.toml` has it."""
 
-    def __init__(self, name: str, path: Path) -> None:
-        self.name, self.home = name, path.parent
-        self.told: External = settings.of(path, name)
+    def __init__(self, name: str, path: Path, told: External) -> None:
+        """`path` is that of its `provegym.toml`."""
+        self.name, self.home, self.told = name, path.parent, told
         self.content = trees.digest(trees.take(self.home / self.told.files)) if (
             self.told.files
         ) else ""
@@ -156,18 +156,3 @@ def _taken(name: str) -> set[str]:
             break
         found |= load(other).tools.keys()
     return found
-
-
-def register(folder: Path) -> list[str]:
-    """Add the servers of the folder's `provegym.toml`, if it has one, to `SERVERS`; their names.
-
-    Raises `InputError` for a broken file and a name that a server of the library has.
-    """
-    path = (folder / settings.FILE).resolve()
-    found = settings.read(path)
-    for name in found:
-        place = f"{__name__}:{name}@{path}"
-        if SERVERS.get(name, place) != place:
-            raise InputError(f"{path}: there is a server {name!r} already; take another name")
-        SERVERS[name] = place
-    return list(found)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from random import Random
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from provegym.gateway.external import shapes
-from provegym.gateway.external.learn import SEARCHES, sent
+from provegym.gateway.external.drawing import sampler
+from provegym.gateway.external.learn import sent
 from provegym.gateway.external.learned import Foreigner, Learned
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.state import Foreign
 from provegym.types import Function
 from provegym.types import Tool as ToolSchema
-from provegym.world.fields import Field, take_apart
-from provegym.world.sample import OPTIONAL_RATE, value
+from provegym.world.fields import take_apart
 from provegym.world.schema import argument_struct
 from provegym.world.tool import Tool
 
@@ -50,7 +49,7 @@ def make(server: str, tool: Foreigner, told: External, learned: Learned) -> Tool
         returns=shapes.result_type(tool.returns, shows),
         phrases=phrases(tool),
         refuses=(),
-        sample=_sampler(parameters, required, told, server, known),
+        sample=sampler(server, tool, told, learned),
         schema=ToolSchema(Function(tool.name, tool.description, schema)),
         decoder=msgspec.json.Decoder(decoded),
         checks=(),
@@ -85,41 +84,3 @@ def _opened(text: str) -> str:
 
 def _spoken(name: str) -> str:
     return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)).lower() or name
-
-
-def _sampler(
-    parameters: tuple[Field, ...],
-    required: frozenset[str],
-    told: External,
-    server: str,
-    entities: set[str],
-) -> Callable[[Foreign, Random], dict[str, Any]]:
-    """Draws arguments: what the settings say, words to search by, else by the types."""
-
-    def sample(state: Foreign, rnd: Random) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for p in parameters:
-            if p.name not in required and rnd.random() >= OPTIONAL_RATE:
-                continue
-            found[p.name] = _drawn(p, state, rnd, told.values, server, entities)
-        return found
-
-    return sample
-
-
-def _drawn(
-    p: Field,
-    state: Foreign,
-    rnd: Random,
-    values: Mapping[str, tuple[Any, ...]],
-    server: str,
-    entities: set[str],
-) -> Any:
-    if p.name in values:
-        chosen = rnd.choice(values[p.name])
-        return [chosen] if p.item is not None and not isinstance(chosen, list) else chosen
-    if p.type is str and not p.ref and p.name.lower() in SEARCHES and entities:
-        found = state.table_of(f"{server}.{rnd.choice(sorted(entities))}").any_id(rnd)
-        if found:
-            return found
-    return value(p, state, rnd)
