@@ -87,8 +87,8 @@ class _Draw:
 
     def _text(self, path: str, name: str) -> str:
         kind = self._tool.takes.get(path, "")
-        if name.lower() in SEARCHES and self._kinds and kind not in self._kinds:
-            kind = self._rnd.choice(sorted(self._kinds))
+        if name.lower() in SEARCHES and kind not in self._kinds and self._learned.words:
+            return self._rnd.choice(self._learned.words)
         if kind in self._kinds:
             found = self._state.table_of(f"{self._server}.{kind}").any_id(self._rnd)
             if found:

@@ -14,13 +14,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from provegym.gateway.external.learned import Entity, Foreigner
-from provegym.gateway.external.names import tokens
+from provegym.gateway.external.names import MAKERS, READERS, noun, tokens
 from provegym.gateway.external.shapes import texts
 
 LABELS = ("title", "name", "label", "subject", "summary", "email")
 """Fields that people name a thing by where its id says nothing to them."""
-MAKERS = frozenset(["create", "add", "insert", "new", "register", "make", "write", "append"])
-"""First words of tools that make a thing rather than look for one."""
 PROSE = frozenset(
     [
         *("content", "contents", "text", "body", "message", "description", "note", "comment"),
@@ -100,7 +98,7 @@ def words_of(path: str, tool: str = "") -> tuple[str, ...]:
     """
     steps = [step for step in path.split("/") if step and step != "*"]
     steps = steps[1:] if len(steps) > 1 and steps[0] in WRAPPERS else steps
-    holder = tokens(steps[-2])[-1:] if len(steps) > 1 else tokens(tool)[-1:]
+    holder = tokens(steps[-2])[-1:] if len(steps) > 1 else noun(tool)
     own = tokens(steps[-1])
     return own if holder == own[:1] else (*holder, *own)
 
@@ -193,6 +191,8 @@ def candidates(tool: Foreigner, kinds: Kinds, tools: Sequence[Foreigner]) -> dic
         if schema.get("type") != "string" or "enum" in schema:
             continue
         own, whole = tokens(field_of(path)), words_of(path, tool.real)
+        if PROSE.intersection(own) and not path.endswith("/*"):
+            continue
         bare = own[:-1] if KEYS.intersection(own[-1:]) else own
         names = [n for words in (whole, own, own[-2:], bare) for n in known.get(words, ())]
         names = [n for n in dict.fromkeys(names) if not (made and _names(n, made))]
@@ -203,8 +203,9 @@ def candidates(tool: Foreigner, kinds: Kinds, tools: Sequence[Foreigner]) -> dic
 
 def _made(tool: Foreigner) -> str:
     """What the tool makes, empty if it makes nothing."""
-    words = tokens(tool.real)
-    return words[-1] if len(words) > 1 and words[0] in MAKERS else ""
+    words = set(tokens(tool.real))
+    makes = words & MAKERS and not words & READERS
+    return noun(tool.real)[0] if makes and noun(tool.real) else ""
 
 
 def _names(entity: str, made: str) -> bool:

@@ -19,7 +19,7 @@ from provegym.gateway.external import shapes
 from provegym.gateway.external.connection import Listing
 from provegym.gateway.external.kinds import Kinds, Sample
 from provegym.gateway.external.learned import Foreigner, Learned, Start
-from provegym.gateway.external.names import tokens, tool_names
+from provegym.gateway.external.names import READERS, tokens, tool_names
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.process import Log
 from provegym.gateway.external.portable import portable, takes_null
@@ -33,13 +33,6 @@ CALLS = 4
 """Calls of one tool that are tried."""
 ROUNDS = 3
 """Rounds of look-ups with values that earlier ones showed."""
-READERS = frozenset(
-    [
-        *("get", "list", "read", "search", "find", "show", "describe", "open", "query", "fetch"),
-        *("count", "check", "view", "lookup", "status", "log", "diff", "convert", "calculate"),
-    ]
-)
-"""First words of names of tools that only read; probing must agree."""
 SEARCHES = frozenset(["query", "search", "q", "keyword", "term", "pattern", "text", "filter"])
 """Parameters that look for a text."""
 SHOWN = 128
@@ -65,18 +58,21 @@ def learn(
     scout.settle_effects()
     scout.look_around()
     found = scout.settle_effects()
-    found = [replace(t, returns=t.returns or scout.returned(i)) for i, t in enumerate(found)]
+    found = [replace(t, returns=scout.returned(i)) for i, t in enumerate(found)]
     known = things.infer(found, scout.samples)
     found = [scout.placed(i, tool, known, found) for i, tool in enumerate(found)]
     found = [tool for tool in found if tool.name not in scout.broken]
+    taken_kinds = {kind for tool in found for kind in tool.takes.values()}
+    values = {name: known.values[name] for name in known.values if name in taken_kinds}
     if len(found) > SHOWN:
         notes.append(f"{len(found)} tools: a task shows {SHOWN} at most")
     return Learned(
         identity=wanted,
         title=told.title or listing.title or name,
         tools=tuple(found),
-        entities=known.entities,
-        starts={0: Start(known.values, scout.rows)},
+        entities=tuple(e for e in known.entities if e.name in taken_kinds),
+        starts={0: Start(values, scout.rows)},
+        words=tuple(sorted({word for kind in known.values.values() for word in kind})),
         notes=tuple(notes),
     )
 
@@ -104,6 +100,7 @@ def described(
 def _foreigner(name: str, tool: types.Tool, told: External) -> Foreigner:
     renamed: dict[str, str] = {}
     schema = portable(tool.input_schema, renamed)
+    schema.pop("description", None)
     own = tool.input_schema.get("properties") or {}
     demanded = tool.input_schema.get("required") or ()
     effect, why = _effect(tool, told)
@@ -223,15 +220,15 @@ class Scout:
 
     def _changes(self, place: int, tool: Foreigner, known: Kinds) -> bool | None:
         """Whether a call changes what is read; None where no call went through."""
-        went, known_calls = None, self.samples[:]
+        went, steady = None, self._steady()
         try:
-            before = self._seen((), known_calls)
+            before = self._seen((), steady)
             for given in self._given(place, tool, known):
                 answer, log = self._once(tool, given)
                 if answer.error:
                     continue
-                went = self._seen(log, known_calls) != before
-                told = Sample(place, given, answer.value, went or tool.effect == "write")
+                went = self._seen(log, steady) != before
+                told = Sample(place, given, answer.value, went or tool.why == "annotation")
                 self.samples += [told] if told not in self.samples else []
                 if went:
                     break
@@ -244,19 +241,30 @@ class Scout:
         answer, _ = self._pool.write(self, (), entry)
         return answer, (entry,)
 
+    def _steady(self) -> list[Sample]:
+        """Calls that tell a change: they read, and show the same as when they were made. None where
+        a snapshot tells it.
+        """
+        if self._told.snapshot:
+            return []
+        reads = [s for s in self.samples if self._tools[s.tool].effect == "read"]
+        return [s for s in reads if s.tool not in self._broken and self._again((), s) == s.result]
+
+    def _again(self, log: Log, sample: Sample) -> Any:
+        tool = self._tools[sample.tool]
+        return self._pool.read(self, log, tool.real, sent(tool, sample.arguments)).value
+
     def _seen(self, log: Log, samples: Sequence[Sample]) -> list[Any]:
-        """What the calls that went through before show now."""
-        found: list[Any] = [self._pool.rows(self, log)]
-        for sample in samples:
-            tool = self._tools[sample.tool]
-            if tool.effect == "read" and sample.tool not in self._broken:
-                found.append(self._pool.read(self, log, tool.real, sent(tool, sample.arguments)))
-        return found
+        """What the snapshot and the samples' calls show in a state."""
+        return [self._pool.rows(self, log), *(self._again(log, sample) for sample in samples)]
 
     # -- results and places ----------------------------------------------------------------
 
     def returned(self, place: int) -> dict[str, Any]:
-        """The schema of what the tool was seen to give."""
+        """The schema of what the tool says that it gives, or was seen to give."""
+        told = self._tools[place].returns
+        if told.get("properties"):
+            return told
         return shapes.seen(s.result for s in self.samples if s.tool == place)
 
     def placed(
@@ -269,7 +277,7 @@ class Scout:
         named = {things.words_of(p, tools[i].real): n for (i, p), n in known.shows.items()}
         for path, schema in shapes.texts(tool.returns):
             name = named.get(things.words_of(path, tool.real))
-            if schema.get("type") == "string" and name:
+            if schema.get("type") == "string" and "enum" not in schema and name:
                 shows.setdefault(path, name)
         return replace(tool, takes=takes, shows=shows)
 
@@ -309,7 +317,7 @@ def filled(
         if kind == "boolean":
             return rnd.random() < 0.5
         names = likely.get(path, [])
-        if own.lower() in SEARCHES and known.values:
+        if own.lower() in SEARCHES:
             names = [*known.values]
         values = [v for n in names for v in known.values.get(n, {})]
         return rnd.choice(values) if values else " ".join(rnd.sample(WORDS, 2))

@@ -71,8 +71,8 @@ class Learned(Struct, frozen=True):
     entities: tuple[Entity, ...]
     starts: dict[int, Start]
     """By seed; one for all where the server does not look at it."""
-    words: dict[str, tuple[str, ...]] = {}
-    """What is found by searching, by entity."""
+    words: tuple[str, ...] = ()
+    """Texts that were seen, to search by."""
     notes: tuple[str, ...] = ()
     """What the user may want to know."""
     version: int = VERSION

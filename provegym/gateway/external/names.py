@@ -10,6 +10,25 @@ LONGEST = 64
 """Characters of a tool's name that providers take."""
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
+READERS = frozenset(
+    [
+        *("get", "list", "read", "search", "find", "show", "describe", "open", "query", "fetch"),
+        *("count", "check", "view", "lookup", "status", "log", "diff", "convert", "calculate"),
+    ]
+)
+"""Words in the names of tools that only read."""
+MAKERS = frozenset(
+    [*("create", "add", "insert", "new", "register", "make", "write", "append", "open", "start")]
+)
+"""Words in the names of tools that make something."""
+CHANGERS = frozenset(
+    [
+        *("update", "delete", "remove", "close", "set", "edit", "move", "rename", "cancel", "mark"),
+        *("assign", "complete", "archive", "save", "put", "change", "clear", "reset", "all", "by"),
+    ]
+)
+"""Other words in the names of tools that are no things."""
+
 
 def tool_names(server: str, given: Sequence[str], taken: Collection[str]) -> dict[str, str]:
     """A name for each of a server's tools; those that another server has get its name in front."""
@@ -36,6 +55,14 @@ def _fitting(name: str) -> str:
 def tokens(name: str) -> tuple[str, ...]:
     """The words of a name in the singular: `entityNames` is ("entity", "name")."""
     return tuple(singular(word.lower()) for word in WORD.findall(name))
+
+
+def noun(tool: str) -> tuple[str, ...]:
+    """The word for what a tool is about: `tickets.close` and `get_ticket` are about a ticket."""
+    space = re.match(r"(\w+)[./]", tool)
+    words = tokens(space[1] if space else tool)
+    things = [word for word in words if word not in READERS | MAKERS | CHANGERS]
+    return tuple((things or [*words])[-1:])
 
 
 def singular(word: str) -> str:
