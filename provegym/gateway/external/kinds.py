@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from provegym.gateway.external.learned import Entity, Foreigner
-from provegym.gateway.external.names import MAKERS, READERS, noun, tokens
+from provegym.gateway.external.names import MAKERS, READERS, noun, plural, tokens
 from provegym.gateway.external.shapes import texts
 
 LABELS = ("title", "name", "label", "subject", "summary", "email")
@@ -30,6 +30,10 @@ WRAPPERS = frozenset(["result", "results", "items", "data"])
 """Members that hold a whole result and say nothing of it."""
 KEYS = frozenset(["id", "name", "key", "path"])
 """Last words of names of what tells things apart."""
+RESERVED = frozenset(
+    [*("calls", "records", "call", "cast", "now", "server", "stamp", "pools", "tables", "table_of")]
+)
+"""Names that a session's state has itself."""
 LONGEST = 80
 """Characters of a name."""
 _OPAQUE = re.compile(
@@ -122,7 +126,7 @@ def infer(tools: Sequence[Foreigner], samples: Sequence[Sample]) -> Kinds:
             groups.append([place])
     entities, shows, values = [], {}, {}
     for group in groups:
-        name = _free("_".join(words_of(group[0][1], tools[group[0][0]].real)), values)
+        name = _free(_called(words_of(group[0][1], tools[group[0][0]].real)), values)
         label = _label({v: around for p in group for v, around in places[p].items()})
         merged = {
             v: around for p in group for v, around in places[p].items() if (p, v) not in made
@@ -157,9 +161,16 @@ def _same(
     return shared >= 2 and 2 * shared >= min(len(a), len(b))
 
 
+def _called(words: tuple[str, ...]) -> str:
+    """What things are called that such a field tells apart: (ticket, id) are tickets."""
+    kept = words[:-1] if len(words) > 1 and words[-1] in KEYS else words
+    name = plural("_".join(kept) or "thing")
+    return name if name[0].isalpha() else f"n{name}"
+
+
 def _free(name: str, taken: dict[str, Any]) -> str:
-    found, number = name or "thing", 2
-    while found in taken:
+    found, number = name, 2
+    while found in taken or found in RESERVED:
         found, number = f"{name}_{number}", number + 1
     return found
 
@@ -210,4 +221,4 @@ def _made(tool: Foreigner) -> str:
 
 def _names(entity: str, made: str) -> bool:
     """Whether the entity is the name of what is made."""
-    return entity in (made, *(f"{made}_{key}" for key in KEYS), f"{made}_title")
+    return entity in (plural(made), plural(f"{made}_title"))

@@ -169,12 +169,15 @@ class Scout:
             return known
         tool = self._tools[place]
         try:
-            found = self._pool.read(self, (), tool.real, sent(tool, given))
+            found, changed = self._pool.probe(self, (), tool.real, sent(tool, given))
         except ServerFault as error:
             self._lose(place, error)
             return False
+        if changed:
+            self._notes.append(f"{tool.name} says that it only reads, but it writes")
+            self._tools[place] = replace(tool, effect="write", why="probing")
         if not found.error:
-            self.samples.append(Sample(place, given, found.value))
+            self.samples.append(Sample(place, given, found.value, changed))
         return not found.error
 
     def _given(self, place: int, tool: Foreigner, known: Kinds) -> Iterator[dict[str, Any]]:
@@ -207,12 +210,11 @@ class Scout:
 
     def _probed(self, place: int, tool: Foreigner, known: Kinds) -> Foreigner:
         changed = self._changes(place, tool, known)
-        if tool.why == "settings" or changed is None:
+        if tool.why == "settings" or changed is None or (changed and tool.effect == "write"):
             return tool
         if changed:
-            if tool.effect == "read":
-                self._notes.append(f"{tool.name} says that it only reads, but it writes")
-            return replace(tool, effect="write", why=tool.why if tool.effect == "write" else "probing")
+            self._notes.append(f"{tool.name} says that it only reads, but it writes")
+            return replace(tool, effect="write", why="probing")
         called_so = bool(READERS & set(tokens(tool.real)[:2]))
         if tool.why == "caution" and called_so:
             return replace(tool, effect="read", why="probing")
@@ -228,7 +230,7 @@ class Scout:
                 if answer.error:
                     continue
                 went = self._seen(log, steady) != before
-                told = Sample(place, given, answer.value, went or tool.why == "annotation")
+                told = Sample(place, given, answer.value, went or (tool.effect == "write" and tool.why != "caution"))
                 self.samples += [told] if told not in self.samples else []
                 if went:
                     break

@@ -74,3 +74,10 @@ def singular(word: str) -> str:
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
         return word[:-1]
     return word
+
+
+def plural(word: str) -> str:
+    """The other way round: `ticket_entity` is ticket_entities."""
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")

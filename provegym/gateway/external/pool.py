@@ -56,6 +56,15 @@ class Pool:
                 self._undo(process)
             return found, process.rows
 
+    def probe(self, owner: object, log: Log, tool: str, arguments: Any) -> tuple[Answer, bool]:
+        """A call that should change nothing, and whether the snapshot shows that it did."""
+        with self._at(owner, log) as process:
+            found = process.read(tool, arguments)
+            changed = bool(self._told.snapshot) and process.changed()
+            if changed:
+                process.log = None
+            return found, changed
+
     def rows(self, owner: object, log: Log = ()) -> Rows:
         """The snapshot in the state that the log leads to."""
         with self._at(owner, log) as process:

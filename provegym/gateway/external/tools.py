@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -11,8 +11,10 @@ from msgspec import UNSET
 
 from provegym.gateway.external import shapes
 from provegym.gateway.external.drawing import sampler
+from provegym.gateway.external.kinds import KEYS
 from provegym.gateway.external.learn import sent
 from provegym.gateway.external.learned import Foreigner, Learned
+from provegym.gateway.external.names import CHANGERS, MAKERS, READERS, WORD, tokens
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.state import Foreign
 from provegym.types import Function
@@ -47,7 +49,7 @@ def make(server: str, tool: Foreigner, told: External, learned: Learned) -> Tool
         parameters=parameters,
         required=required,
         returns=shapes.result_type(tool.returns, shows),
-        phrases=phrases(tool),
+        phrases=phrases(tool, {e.name for e in learned.entities if e.label}),
         refuses=(),
         sample=sampler(server, tool, told, learned),
         schema=ToolSchema(Function(tool.name, tool.description, schema)),
@@ -65,22 +67,34 @@ def _run(tool: Foreigner, names: tuple[str, ...]) -> Callable[..., Any]:
     return run
 
 
-def phrases(tool: Foreigner) -> tuple[str, ...]:
-    """Ways to ask for it: its name in words, then each argument after its own."""
-    words = " ".join(re.findall(r"[A-Za-z][a-z]*|\d+", tool.real)).lower()
-    title = re.sub(r"[\[\]{}\"]", "", tool.title)
-    asked = title.lower() if _VERB_NOUN.fullmatch(title) else words
+def phrases(tool: Foreigner, labelled: Collection[str] = ()) -> tuple[str, ...]:
+    """Ways to ask for it: its name in words, then each argument after its own. What one of the
+    `labelled` entities names is no id in people's mouths.
+    """
     required = tool.schema["required"]
     optional = [name for name in tool.schema["properties"] if name not in required]
-    slots = " and ".join(f"{_spoken(name)} {{{name}}}" for name in required)
-    more = "".join(f"[ and {_spoken(name)} {{{name}}}]" for name in optional)
-    told = f"{asked} with {slots}{more}" if required else f"{asked}{more}"
+    said = {n: _spoken(n, tool.takes.get(f"/{n}") in labelled) for n in (*required, *optional)}
+    slots = " and ".join(f"{said[name]} {{{name}}}" for name in required)
+    more = "".join(f"[ {'and' if required else 'with'} {said[n]} {{{n}}}]" for n in optional)
+    told = f"{asked_for(tool)} with {slots}{more}" if required else f"{asked_for(tool)}{more}"
     return tuple(_opened(way.format("\0").replace("\0", told)) for way in WAYS)
+
+
+def asked_for(tool: Foreigner) -> str:
+    """What people call what the tool does: "create ticket" for `tickets.create`."""
+    title = re.sub(r"[\[\]{}\"]", "", tool.title)
+    if _VERB_NOUN.fullmatch(title):
+        return title.lower()
+    space, dot, rest = tool.real.rpartition(".")
+    words = tokens(f"{rest}_{space}" if dot else tool.real)
+    text = " ".join(words)
+    return text if words and words[0] in READERS | MAKERS | CHANGERS else f"use {text}"
 
 
 def _opened(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _spoken(name: str) -> str:
-    return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)).lower() or name
+def _spoken(name: str, labelled: bool) -> str:
+    words = [word.lower() for word in WORD.findall(name)] or [name]
+    return " ".join(words[:-1] if labelled and len(words) > 1 and words[-1] in KEYS else words)
