@@ -24,7 +24,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from provegym.errors import InputError, ServerFault
-from provegym.gateway.external import leash
+from provegym.gateway.external import folders, leash
 from provegym.gateway.external.loop import loop
 from provegym.gateway.external.results import Answer, answer
 from provegym.gateway.external.settings import MARK, External
@@ -66,7 +66,7 @@ class Connection:
 
     def start(self) -> Connection:
         """Begin to open it; the first request waits until it is open."""
-        self.folder = Path(tempfile.mkdtemp(prefix=f"provegym-{self.name}-")).resolve()
+        self.folder = folders.private()
         if self.told.files:
             shutil.copytree(self._home / self.told.files, self.folder, dirs_exist_ok=True)
         self._done = loop().run(self._live())
@@ -106,6 +106,8 @@ class Connection:
                 self._ready.set_result(_title(client))
                 while True:
                     await self._serve(client)
+        except TimeoutError:
+            self._fail(TimeoutError(f"did not start within {self.told.seconds:g} s"))
         except Exception as error:  # noqa: BLE001  # whatever ended it is told to who asks
             self._fail(error)
         finally:
@@ -125,7 +127,9 @@ class Connection:
 
     def _fail(self, error: BaseException) -> None:
         """Tell everyone who waits."""
-        kept = error if isinstance(error, InputError) else self._fault(_why(error))
+        timed_out = isinstance(error, TimeoutError)
+        why = str(error) if timed_out else f"ended: {_why(error)}"
+        kept = error if isinstance(error, InputError) else self._fault(why)
         if not self._ready.done():
             self._ready.set_exception(kept)
         while not self._jobs.empty():
@@ -193,7 +197,8 @@ class Connection:
             return answer(found, self.told.most_characters)
 
         try:
-            return self._asked(ask, f"running {tool}")
+            found: Answer = self._asked(ask, f"running {tool}")
+            return found
         except Misused as error:
             return Answer(None, str(error), misused=True)
 

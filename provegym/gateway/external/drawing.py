@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from provegym.gateway.external.learn import SEARCHES
 from provegym.gateway.external.learned import Foreigner, Learned
+from provegym.gateway.external.scout import SEARCHES
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.state import Foreign
 from provegym.world.sample import OPTIONAL_RATE, WORDS

@@ -86,9 +86,15 @@ def _leaves(tool: int, value: Any, path: str, around: dict[str, Any]) -> Iterato
     elif isinstance(value, list):
         for inner in value:
             yield from _leaves(tool, inner, f"{path}/*", around)
-    elif isinstance(value, str) and 0 < len(value) <= LONGEST and "\n" not in value and path:
-        if path.rsplit("/", 1)[1] == "*" or not set(tokens(field_of(path))) & PROSE:
-            yield Leaf(tool, path, value, around)
+    elif isinstance(value, str) and path and _may_name(value, path):
+        yield Leaf(tool, path, value, around)
+
+
+def _may_name(value: str, path: str) -> bool:
+    """Whether a text is short enough for a name, and stands where no prose is."""
+    listed = path.endswith("/*")
+    short = 0 < len(value) <= LONGEST and "\n" not in value
+    return short and (listed or not PROSE.intersection(tokens(field_of(path))))
 
 
 def field_of(path: str) -> str:
@@ -124,22 +130,20 @@ def infer(tools: Sequence[Foreigner], samples: Sequence[Sample]) -> Kinds:
                 break
         else:
             groups.append([place])
-    entities, shows, values = [], {}, {}
+    entities: list[Entity] = []
+    shows: dict[Place, str] = {}
+    values: dict[str, dict[str, str]] = {}
     for group in groups:
         name = _free(_called(words_of(group[0][1], tools[group[0][0]].real)), values)
         label = _label({v: around for p in group for v, around in places[p].items()})
-        merged = {
-            v: around for p in group for v, around in places[p].items() if (p, v) not in made
-        }
+        merged = {v: around for p in group for v, around in places[p].items() if (p, v) not in made}
         entities.append(Entity(name, label))
         shows |= dict.fromkeys(group, name)
         values[name] = {v: str(around.get(label, "")) for v, around in merged.items()}
     return Kinds(tuple(entities), shows, values)
 
 
-def _telling(
-    place: Place, found: dict[str, dict[str, Any]]
-) -> int:
+def _telling(place: Place, found: dict[str, dict[str, Any]]) -> int:
     """How well a place tells what its kind is called: ids and names of records first."""
     last = tokens(field_of(place[1]))[-1:]
     return 1000 * bool(KEYS.intersection(last)) + min(len(found), 999)

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from provegym.errors import InputError
 from provegym.gateway.external import learned as knowledge
 from provegym.gateway.external import settings, trees
 from provegym.gateway.external.connection import Connection
-from provegym.gateway.external.learn import Scout, learn, start_at
+from provegym.gateway.external.learn import learn
 from provegym.gateway.external.learned import Entity, Learned, Start
 from provegym.gateway.external.pool import Pool
+from provegym.gateway.external.scout import Scout, start_at
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.state import Committed, Foreign, Record
 from provegym.gateway.external.tools import make
@@ -52,11 +52,7 @@ def _server(name: str, path: Path) -> Server:
 
     def seed(people: Cast, rnd: Random) -> Seeds:
         start = site.start(people.seed)
-        rows: Seeds = {
-            kind: [row(key, label) if entity_label(row) else row(key) for key, label in known.items()]
-            for kind, row in kinds.items()
-            for known in [start.values.get(kind, {})]
-        }
+        rows: Seeds = {kind: _rows(row, start.values.get(kind, {})) for kind, row in kinds.items()}
         first = Committed("start", arguments=site.content)
         records = [Record(key, value) for key, value in start.rows.items()]
         return {**rows, "calls": [first], "records": records}
@@ -64,18 +60,18 @@ def _server(name: str, path: Path) -> Server:
     return Server(name, found.title, state, tools, seed, _no_violations, outside=True)
 
 
-def entity_label(row: type[Row]) -> str:
-    """The template that rows of an entity are named by; empty where people say the value."""
-    return row.label
-
-
-def _row(entity: Entity) -> type[Row]:
+def _row(entity: Entity) -> Any:
     """The row type of an entity: its value and, if it has one, the label beside it."""
     fields: list[Any] = [(entity.label, str)] if entity.label else []
     label = f'"{{{entity.label}}}"' if entity.label else ""
     return msgspec.defstruct(
         entity.name, fields, bases=(Row,), namespace={"label": label}, frozen=True
     )
+
+
+def _rows(row: Any, known: dict[str, str]) -> list[Row]:
+    """The things of one kind; those that are named by what stands beside them hold that."""
+    return [row(value, label) if row.label else row(value) for value, label in known.items()]
 
 
 def _no_violations(state: Foreign) -> Iterable[str]:
@@ -88,9 +84,9 @@ class Site:
     def __init__(self, name: str, path: Path, told: External) -> None:
         """`path` is that of its `provegym.toml`."""
         self.name, self.home, self.told = name, path.parent, told
-        self.content = trees.digest(trees.take(self.home / self.told.files)) if (
-            self.told.files
-        ) else ""
+        self.content = (
+            trees.digest(trees.take(self.home / self.told.files)) if (self.told.files) else ""
+        )
         self._pools: dict[int, Pool] = {}
         atexit.register(self.close)
 

@@ -53,7 +53,9 @@ def _usable(schema: Json) -> Json:
     if schema.get("type") != "object":
         return {k: v for k, v in schema.items() if k == "type"}
     inner = schema.get("properties", {})
-    kept = {n: _usable(s) for n, s in inner.items() if n.isidentifier() and not keyword.issoftkeyword(n)}
+    kept = {
+        n: _usable(s) for n, s in inner.items() if n.isidentifier() and not keyword.issoftkeyword(n)
+    }
     return {"type": "object", "properties": kept, "required": list(kept)}
 
 

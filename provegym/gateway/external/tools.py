@@ -12,9 +12,9 @@ from msgspec import UNSET
 from provegym.gateway.external import shapes
 from provegym.gateway.external.drawing import sampler
 from provegym.gateway.external.kinds import KEYS
-from provegym.gateway.external.learn import sent
 from provegym.gateway.external.learned import Foreigner, Learned
 from provegym.gateway.external.names import CHANGERS, MAKERS, READERS, WORD, tokens
+from provegym.gateway.external.scout import sent
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.state import Foreign
 from provegym.types import Function
