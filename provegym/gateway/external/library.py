@@ -100,7 +100,9 @@ class Site:
         key = seed if self.told.seeded else 0
         if key not in self._pools:
             connect = Connector(self.name, self.told, self.home, key)
-            self._pools[key] = Pool(self.told, cast(key).start, connect)
+            self._pools[key] = Pool(
+                self.told, cast(key).start, connect, self.where.with_suffix(".lock")
+            )
         return self._pools[key]
 
     def learned(self) -> Learned:

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from weakref import ref
 
@@ -22,16 +23,26 @@ from provegym.gateway.external.process import Entry, Kept, Log, Process
 from provegym.gateway.external.results import Answer
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.snapshot import Rows
+from provegym.gateway.external.turns import Turns
 
 KEPT = 256
 """States of the files that are remembered, the latest."""
 
 
 class Pool:
-    """Processes of one server at one seed. `connect` makes a connection that is not started."""
+    """Processes of one server at one seed. `connect` makes a connection that is not started.
 
-    def __init__(self, told: External, start: datetime, connect: Callable[[], Connection]) -> None:
+    A URL whose server a tool resets is one server that all share: it gets one connection, and the
+    file `turns` says whose turn it is.
+    """
+
+    def __init__(
+        self, told: External, start: datetime, connect: Callable[[], Connection], turns: Path
+    ) -> None:
         self._told, self._start, self._connect = told, start, connect
+        self._shared = bool(told.url) and told.reset != "restart"
+        self._turns = Turns(turns) if self._shared else None
+        self._most = 1 if self._shared else told.processes
         self._processes: list[Process] = []
         """The least recently used first."""
         self._kept: OrderedDict[Log, Kept] = OrderedDict()
@@ -88,14 +99,25 @@ class Pool:
     def _at(self, owner: object, log: Log) -> Iterator[Process]:
         process = self._take(owner, log)
         try:
-            self._bring(process, log)
-            self._own(process, owner)
-            yield process
+            with self._turn(process):
+                self._bring(process, log)
+                self._own(process, owner)
+                yield process
         except BaseException:
             process.log = None
             raise
         finally:
             self._give_back(process)
+
+    @contextmanager
+    def _turn(self, process: Process) -> Iterator[None]:
+        """Wait until nobody else uses a server that is shared."""
+        if self._turns is None:
+            yield
+            return
+        with self._turns.turn() as undisturbed:
+            process.log = process.log if undisturbed else None
+            yield
 
     def _own(self, process: Process, owner: object) -> None:
         """From now on this is the one that the session counts on."""
@@ -126,7 +148,7 @@ class Pool:
             return max(near, key=lambda p: (len(p.log or ()), p.owner is not None))
         if self._cheap and idle:
             return idle[0]
-        if len(self._processes) < self._told.processes:
+        if len(self._processes) < self._most:
             return self._started()
         if idle:
             used = (p for p in idle if p.free)
@@ -146,7 +168,7 @@ class Pool:
     def _warm_up(self) -> None:
         """See that enough unused processes are there or on their way."""
         spare = sum(p.free and not p.busy and not p.log for p in self._processes)
-        room = self._told.processes - len(self._processes)
+        room = self._most - len(self._processes)
         for _ in range(min(room, self._told.warm - spare)):
             self._started()
 
@@ -165,10 +187,10 @@ class Pool:
 
     def _bring(self, process: Process, log: Log) -> None:
         """Put the process where the log leads."""
-        if process.fresh:
+        if process.fresh and not self._shared:
             process.settle()
             self._remember(process)
-        if not _leads(process.log, log):
+        if process.fresh or not _leads(process.log, log):
             self._reset(process, log)
         for entry in log[len(process.log or ()) :]:
             found = process.write(entry)

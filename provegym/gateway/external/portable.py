@@ -1,7 +1,8 @@
 """Any JSON Schema to the portable one that all our tools have; see `provegym.world.schema`.
 
 Every value that the portable schema takes, the server's own takes, too: of alternatives the first
-is kept, `null` goes, and what a keyword demanded that is left out is told in the description.
+is kept, of any value a text, and `null` goes. What a keyword demanded that is left out is told in the
+description.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _value(schema: Any, known: _Definitions, renamed: dict[str, str], depth: int
     if kind == "array":
         items = _value(told.get("items", {}), known, renamed, depth + 1)
         return {"type": "array", "items": items, **_description(told)}
-    found = {"type": kind} if kind else {}
+    found = {"type": kind or "string"}
     return {**found, **_bounds(told), **_description(told), **_default(told)}
 
 
@@ -85,7 +86,7 @@ def _flat(schema: Any, known: _Definitions) -> Json:
     if told.get("type") not in TYPES:
         told.pop("type", None)
     if "const" in told:
-        told["enum"] = [told["const"]]
+        told["enum"] = [told.pop("const")]
     return told
 
 

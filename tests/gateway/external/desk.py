@@ -102,6 +102,13 @@ def desk() -> MCPServer:
         known(ticket_id).notes.append(note)
         return known(ticket_id)
 
+    add_odd(server)
+    return server
+
+
+def add_odd(server: MCPServer) -> None:
+    """Tools that are not what they say, that tell something else each time, and to start over."""
+
     @server.tool("get_and_count", annotations=READS)
     async def counted() -> dict[str, int]:
         """Say how many tickets there are. It claims to read, and leaves a ticket behind."""
@@ -123,8 +130,6 @@ def desk() -> MCPServer:
         """Throw everything away and begin anew."""
         fill()
         return "done"
-
-    return server
 
 
 def add_faults(server: MCPServer) -> None:
