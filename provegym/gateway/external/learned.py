@@ -100,6 +100,15 @@ def load(path: Path, wanted: str) -> Learned | None:
     return found if (found.version, found.identity) == (VERSION, wanted) else None
 
 
+def names(path: Path) -> set[str]:
+    """Names of the tools of whatever is kept there."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Learned)
+    except (OSError, msgspec.MsgspecError):
+        return set()
+    return {tool.name for tool in found.tools}
+
+
 def save(learned: Learned, path: Path) -> None:
     """Keep it, whole or not at all."""
     text = msgspec.json.format(msgspec.json.encode(learned), indent=1)

@@ -147,10 +147,15 @@ class Connector(Struct, frozen=True):
 
 
 def _taken(name: str) -> set[str]:
-    """Names of the tools of all other servers, of external ones those that stand before."""
+    """Names of the tools of all other servers; of external ones those that are known about."""
     found: set[str] = set()
-    for other in SERVERS:
+    for other, place in SERVERS.items():
+        module, _, told = place.partition(":")
         if other == name:
-            break
-        found |= load(other).tools.keys()
+            continue
+        if module == __name__:
+            path = Path(told.partition("@")[2])
+            found |= knowledge.names(knowledge.path_of(path.parent, other))
+        else:
+            found |= load(other).tools.keys()
     return found

@@ -83,8 +83,11 @@ class Pool:
 
     def listing(self) -> Listing:
         """What the server says of itself."""
-        with self._at(self, ()) as process:
+        process = self._take(self, ())
+        try:
             return process.connection.listing()
+        finally:
+            self._give_back(process)
 
     def close(self) -> None:
         """End all processes."""

@@ -1,8 +1,8 @@
 """Any JSON Schema to the portable one that all our tools have; see `provegym.world.schema`.
 
 Every value that the portable schema takes, the server's own takes, too: of alternatives the first
-is kept, of any value a text, and `null` goes. What a keyword demanded that is left out is told in the
-description.
+is kept, of any value a text, and `null` goes. What a keyword demanded that is left out is told in
+the description.
 """
 
 from __future__ import annotations

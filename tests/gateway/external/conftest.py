@@ -24,6 +24,12 @@ TOLD = External(
 
 
 @pytest.fixture
+def told() -> External:
+    """The desk's settings."""
+    return TOLD
+
+
+@pytest.fixture
 def known_servers() -> Iterator[None]:
     """Puts `SERVERS` back as it was."""
     before = dict(SERVERS)
