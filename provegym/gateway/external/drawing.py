@@ -100,7 +100,7 @@ class _Draw:
     def _record(self, schema: Json, path: str) -> Json:
         """Members of the object as one record of the state has them; empty where none does."""
         properties = schema.get("properties", {})
-        if len(properties) < 2 or not self._told.snapshot:
+        if len(properties) < 2 or not self._told.shows_state:
             return {}
         wanted = {n: self._kind_at(f"{path}/{n}", s) for n, s in properties.items()}
         if not all(wanted[name] for name in schema.get("required", ())):

@@ -68,7 +68,7 @@ def described(
 ) -> list[Foreigner]:
     """The tools that may be shown, portable and with names that no other tool has."""
     own = {tool.name for tool in listing.tools}
-    named = {*told.hide, *told.read, *told.write, *filter(None, [told.snapshot])}
+    named = {*told.hide, *told.read, *told.write, *filter(None, [told.shows_state])}
     named |= {told.reset} - {"restart", "files"}
     if missing := sorted(named - own):
         raise InputError(
@@ -107,7 +107,7 @@ def _foreigner(name: str, tool: types.Tool, told: External) -> Foreigner:
 
 def _effect(tool: types.Tool, told: External) -> tuple[Effect, str]:
     """What is said of the tool: by the settings, else by itself."""
-    if tool.name in told.read or tool.name == told.snapshot:
+    if tool.name in told.read or tool.name == told.shows_state:
         return "read", "settings"
     if tool.name in told.write:
         return "write", "settings"

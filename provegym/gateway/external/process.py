@@ -14,7 +14,8 @@ from provegym.gateway.external import trees
 from provegym.gateway.external.aliases import Aliases
 from provegym.gateway.external.connection import Connection
 from provegym.gateway.external.results import Answer
-from provegym.gateway.external.snapshot import Rows, rows_of
+from provegym.gateway.external.settings import FILES
+from provegym.gateway.external.snapshot import Rows, file_rows, rows_of
 
 Entry = tuple[str, str]
 """A committed call: the server's own name of the tool, and the arguments as JSON."""
@@ -110,8 +111,12 @@ class Process:
         return Answer(value, self.aliases.inward(found.error, writes), found.misused)
 
     def _look(self) -> None:
-        if not self._told.snapshot:
-            return
+        if self._told.snapshot == FILES:
+            self.rows = file_rows(trees.take(self.connection.folder))
+        elif self._told.snapshot:
+            self.rows = self._snapshot()
+
+    def _snapshot(self) -> Rows:
         found = self.connection.call(self._told.snapshot, {})
         if found.error:
             raise ServerFault(
@@ -120,4 +125,4 @@ class Process:
             )
         self.aliases.learn(found.value)
         shown = self.aliases.inward(found.value, len(self.log or ()))
-        self.rows = rows_of(shown, frozenset(self._told.volatile))
+        return rows_of(shown, frozenset(self._told.volatile))

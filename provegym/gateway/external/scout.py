@@ -51,7 +51,7 @@ class Scout:
     def look_around(self) -> None:
         """Call what reads: first what needs no argument, then with what was shown."""
         self.rows = self._pool.rows(self)
-        if self._told.snapshot:
+        if self._told.shows_state:
             place = next(i for i, t in enumerate(self._tools) if t.real == self._told.snapshot)
             self._try(place, {})
         if not self._told.may_probe:

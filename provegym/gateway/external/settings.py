@@ -15,6 +15,8 @@ from provegym.errors import InputError, UnknownName
 FILE = "provegym.toml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
 """Names of servers; short, for a tool's name may need it in front."""
+FILES = "files"
+"""Stands for the private folder as what is put back, or as what shows the state."""
 MARK = "{folder}"
 """Stands in `command`, `args` of it and `env` for the session's private folder."""
 
@@ -40,7 +42,7 @@ class External(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """How a process goes back to its start: `restart` it (or connect anew), put the `files` back,
     or call the tool of that name."""
     snapshot: str = ""
-    """A tool that needs no argument and shows the whole state."""
+    """A tool that needs no argument and shows the whole state, or `files`: the private folder."""
     volatile: tuple[str, ...] = ()
     """Fields whose values differ from run to run: minted ids, times."""
     hide: tuple[str, ...] = ()
@@ -68,6 +70,11 @@ class External(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     def words(self) -> list[str]:
         """The command's words."""
         return shlex.split(self.command)
+
+    @property
+    def shows_state(self) -> str:
+        """The tool that shows the whole state, if one does."""
+        return "" if self.snapshot == FILES else self.snapshot
 
     @property
     def may_probe(self) -> bool:

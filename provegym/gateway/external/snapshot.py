@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from provegym.gateway.external.trees import Tree
+
 Rows = dict[str, Any]
 """Values by row."""
 
@@ -25,6 +27,21 @@ def rows_of(value: Any, volatile: frozenset[str]) -> Rows:
     if rest not in ({}, None, ""):
         rows["state"] = rest
     return rows
+
+
+def file_rows(tree: Tree) -> Rows:
+    """A row for each file and folder that is not hidden: its text, of other bytes their hash."""
+    shown = {n: c for n, (_, c) in tree.items() if not any(p[0] == "." for p in n.split("/"))}
+    return {name: _content(content) for name, content in shown.items()}
+
+
+def _content(content: bytes | None) -> Any:
+    if content is None:
+        return {"folder": True}
+    try:
+        return {"text": content.decode()}
+    except UnicodeDecodeError:
+        return {"sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _rows(value: Any, path: str, volatile: frozenset[str], rows: Rows) -> Any:

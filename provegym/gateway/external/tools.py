@@ -25,6 +25,17 @@ from provegym.world.tool import Tool
 
 WAYS = ("{}", "Please {}", "I want you to {}")
 """How people ask for it, around what it is called."""
+VERBS = (READERS | MAKERS | CHANGERS) - {
+    "status",
+    "log",
+    "diff",
+    "count",
+    "query",
+    "all",
+    "by",
+    "new",
+}
+"""Words that a wish can begin with; one word may stand before, as in `git_create_branch`."""
 _VERB_NOUN = re.compile(r"[a-z]+( [a-z0-9]+)*", re.IGNORECASE)
 
 
@@ -87,8 +98,8 @@ def asked_for(tool: Foreigner) -> str:
         return title.lower()
     space, dot, rest = tool.real.rpartition(".")
     words = tokens(f"{rest}_{space}" if dot else tool.real)
-    text = " ".join(words)
-    return text if words and words[0] in READERS | MAKERS | CHANGERS else f"use {text}"
+    verb = next((i for i, word in enumerate(words[:2]) if word in VERBS), None)
+    return f"use {' '.join(words)}" if verb is None else " ".join(words[verb:])
 
 
 def _opened(text: str) -> str:
