@@ -10,6 +10,7 @@ python examples/external_server.py runs/external git
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,16 +20,8 @@ from provegym import cli
 
 MEMORY = "@modelcontextprotocol/server-memory@2026.8.31"
 GIT = "mcp-server-git==2026.10.19"
-GRAPH = """\
-{"type":"entity","name":"Ann Lee","entityType":"person","observations":["likes tea","sings"]}
-{"type":"entity","name":"Bob Ray","entityType":"person","observations":["plays chess"]}
-{"type":"entity","name":"Mia Berg","entityType":"person","observations":["speaks Dutch"]}
-{"type":"entity","name":"Acme","entityType":"company","observations":["makes anvils"]}
-{"type":"entity","name":"Oslo","entityType":"city","observations":["has a fjord"]}
-{"type":"relation","from":"Ann Lee","to":"Acme","relationType":"works at"}
-{"type":"relation","from":"Bob Ray","to":"Acme","relationType":"works at"}
-{"type":"relation","from":"Mia Berg","to":"Oslo","relationType":"lives in"}
-"""
+GRAPH = Path(__file__).with_name("memory.jsonl").resolve()
+"""What the memory server is to remember at the start."""
 WHEN = {"GIT_AUTHOR_DATE": "2026-03-02T10:00:00Z", "GIT_COMMITTER_DATE": "2026-03-02T10:00:00Z"}
 """A commit's hash holds its time; with a fixed one it is the same in each session."""
 VALUES = """
@@ -48,11 +41,11 @@ def memory() -> list[str]:
     """Install the memory server, and give it something to remember; how to add it."""
     run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", "node", MEMORY)
     Path("world").mkdir(exist_ok=True)
-    Path("world/memory.jsonl").write_text(GRAPH)
-    program = Path("node/node_modules/@modelcontextprotocol/server-memory/dist/index.js")
+    shutil.copy(GRAPH, "world")
+    command = "node {home}/node/node_modules/@modelcontextprotocol/server-memory/dist/index.js"
     env = "MEMORY_FILE_PATH={folder}/memory.jsonl"
     settings = ("--files", "world", "--reset", "files", "--snapshot", "read_graph")
-    return ["--command", f"node {program.resolve()}", "--env", env, *settings]
+    return ["--command", command, "--env", env, *settings]
 
 
 def git() -> list[str]:
@@ -70,7 +63,7 @@ def git() -> list[str]:
     run(*in_it, "branch", "feature")
     (repository / "README.md").write_text("one\ntwo\n")
     (repository / "notes.txt").write_text("buy tea\n")
-    command = f"{Path('python/bin/mcp-server-git').resolve()} --repository {{folder}}/repo"
+    command = "{home}/python/bin/mcp-server-git --repository {folder}/repo"
     env = [part for name, time in WHEN.items() for part in ("--env", f"{name}={time}")]
     settings = ("--files", "start", "--reset", "files", "--snapshot", "files")
     return ["--command", command, *env, *settings]

@@ -41,8 +41,8 @@ def add(
     """Take in an MCP server: start it, list its tools, find out which of them write.
 
     Its settings go into provegym.toml in this folder, and what was found out into .provegym/;
-    from then on every verb that takes --servers takes it. `{folder}` in the command and in its
-    variables stands for a private folder of each session.
+    from then on every verb that takes --servers takes it. In the command and its variables,
+    `{folder}` stands for a private folder of each session and `{home}` for this one.
     """
     from provegym.gateway.external.adding import add as take_in
     from provegym.gateway.external.settings import External

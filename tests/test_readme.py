@@ -37,6 +37,7 @@ NAMES = (
     "teacher",
     "graph",
     "add-a-server",
+    "external",
     "design",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))

@@ -27,7 +27,7 @@ from provegym.errors import InputError, ServerFault
 from provegym.gateway.external import folders, leash
 from provegym.gateway.external.loop import loop
 from provegym.gateway.external.results import Answer, answer
-from provegym.gateway.external.settings import MARK, External
+from provegym.gateway.external.settings import FOLDER, HOME, External
 
 T = TypeVar("T")
 Ask = Callable[[Client], Awaitable[Any]]
@@ -153,8 +153,8 @@ class Connection:
                 yield client
 
     def _process(self) -> StdioServerParameters:
-        words = [word.replace(MARK, str(self.folder)) for word in self.told.words]
-        env = {key: value.replace(MARK, str(self.folder)) for key, value in self.told.env.items()}
+        words = [self._placed(word) for word in self.told.words]
+        env = {key: self._placed(value) for key, value in self.told.env.items()}
         env |= {key: _secret(key) for key in self.told.forward}
         return StdioServerParameters(
             command=sys.executable,
@@ -162,6 +162,9 @@ class Connection:
             env={SEED: str(self._seed), **env},
             cwd=self.folder,
         )
+
+    def _placed(self, text: str) -> str:
+        return text.replace(FOLDER, str(self.folder)).replace(HOME, str(self._home))
 
     # -- requests --------------------------------------------------------------------------
 
@@ -236,14 +239,16 @@ class Connection:
         return ServerFault(f"server {self.name} {what}" + (f"; it said: {said}" if said else ""))
 
     def _last_words(self) -> str:
-        """The last line of what the process wrote to its standard error."""
+        """Of the latest that the process wrote to its standard error, the last line that tells of
+        an error, else the last one.
+        """
         log = getattr(self, "_log", None)
         if log is None or log.closed:
             return ""
         size = os.fstat(log.fileno()).st_size
         text = os.pread(log.fileno(), 4096, max(0, size - 4096)).decode(errors="replace")
-        lines = text.split("\n")
-        return next((line.strip()[-SAID:] for line in reversed(lines) if line.strip()), "")
+        lines = [line.strip()[-SAID:] for line in reversed(text.split("\n")) if line.strip()]
+        return next((line for line in lines if "rror" in line), lines[0] if lines else "")
 
 
 class Misused(Exception):

@@ -17,15 +17,15 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
 """Names of servers; short, for a tool's name may need it in front."""
 FILES = "files"
 """Stands for the private folder as what is put back, or as what shows the state."""
-MARK = "{folder}"
-"""Stands in `command`, `args` of it and `env` for the session's private folder."""
+FOLDER, HOME = "{folder}", "{home}"
+"""Stand in `command` and `env` for the session's private folder and for that of provegym.toml."""
 
 
 class External(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How one external server is started, reset and read. Either `command` or `url`."""
 
     command: str = ""
-    """What starts it over stdio; `{folder}` stands for the session's private folder."""
+    """What starts it over stdio, in the session's private folder."""
     url: str = ""
     """Where it listens over Streamable HTTP."""
     title: str = ""
