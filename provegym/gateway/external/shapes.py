@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -43,20 +42,25 @@ def record(schema: Json, refs: Mapping[str, str], path: str) -> type[Struct]:
 
 
 def result_type(schema: Json, refs: Mapping[str, str]) -> Any:
-    """The type of a result, for where entities stand in it; fields without a usable name go."""
-    return annotation(_usable(schema), refs) if schema else dict
+    """The type of a result: where entities stand in it, with nothing demanded that a server might
+    leave out. Members of no plain type, and those without a usable name, are left out.
+    """
+    return _shown(schema, refs, "") or dict
 
 
-def _usable(schema: Json) -> Json:
-    if schema.get("type") == "array":
-        return {"type": "array", "items": _usable(schema.get("items", {}))}
-    if schema.get("type") != "object":
-        return {k: v for k, v in schema.items() if k == "type"}
-    inner = schema.get("properties", {})
-    kept = {
-        n: _usable(s) for n, s in inner.items() if n.isidentifier() and not keyword.issoftkeyword(n)
-    }
-    return {"type": "object", "properties": kept, "required": list(kept)}
+def _shown(schema: Json, refs: Mapping[str, str], path: str) -> Any:
+    kind = schema.get("type")
+    if kind == "array":
+        item = _shown(schema.get("items", {}), refs, f"{path}/*")
+        return item and list[item]  # type: ignore[valid-type]
+    if kind == "object":
+        inner = schema.get("properties", {})
+        known = {n: _shown(s, refs, f"{path}/{n}") for n, s in inner.items() if n.isidentifier()}
+        fields: list[Any] = [(n, t | None, UNSET) for n, t in known.items() if t]
+        return msgspec.defstruct("Shown", fields, omit_defaults=True) if fields else dict
+    if kind == "string" and path in refs:
+        return Annotated[str, Ref(refs[path])]
+    return _PLAIN.get(str(kind))
 
 
 def seen(values: Iterable[Any]) -> Json:
