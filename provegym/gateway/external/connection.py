@@ -122,6 +122,9 @@ class Connection:
         ask, future = job
         try:
             future.set_result(await ask(client))
+        except asyncio.CancelledError:
+            future.set_exception(self._fault("was closed"))
+            raise
         except Exception as error:  # noqa: BLE001  # told to who asked
             future.set_exception(error)
 
@@ -236,7 +239,10 @@ class Connection:
 
     def _fault(self, what: str) -> ServerFault:
         said = self._last_words()
-        return ServerFault(f"server {self.name} {what}" + (f"; it said: {said}" if said else ""))
+        text = f"server {self.name} {what}" + (f"; it said: {said}" if said else "")
+        for name in (*self.told.forward, self.told.token):
+            text = text.replace(os.environ.get(name) or text, f"${name}") if name else text
+        return ServerFault(text)
 
     def _last_words(self) -> str:
         """Of the latest that the process wrote to its standard error, the last line that tells of

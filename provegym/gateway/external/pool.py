@@ -18,6 +18,7 @@ from typing import Any
 from weakref import ref
 
 from provegym.errors import ServerFault
+from provegym.gateway.external import trees
 from provegym.gateway.external.connection import Connection, Listing
 from provegym.gateway.external.process import Entry, Kept, Log, Process
 from provegym.gateway.external.results import Answer
@@ -25,8 +26,8 @@ from provegym.gateway.external.settings import External
 from provegym.gateway.external.snapshot import Rows
 from provegym.gateway.external.turns import Turns
 
-KEPT = 256
-"""States of the files that are remembered, the latest."""
+KEPT, KEPT_BYTES = 256, 1 << 28
+"""States of the files that are remembered, the latest: so many, and about so much in all."""
 
 
 class Pool:
@@ -214,10 +215,10 @@ class Pool:
 
     def _remember(self, process: Process) -> None:
         if self._told.reset == "files" and process.log is not None:
-            self._kept[process.log] = process.keep()
-            if len(self._kept) > KEPT:
-                first = next(key for key in self._kept if key)
-                del self._kept[first]
+            kept = self._kept[process.log] = process.keep()
+            room = max(2, min(KEPT, KEPT_BYTES // (1 + trees.size(kept.tree))))
+            while len(self._kept) > room:
+                del self._kept[next(log for log in self._kept if log)]
 
     def _undo(self, process: Process) -> None:
         """A refused call may have left something behind: go back, or have no known state."""

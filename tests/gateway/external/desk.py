@@ -8,6 +8,7 @@ Its state is in memory; ids are minted at random. `--plain` leaves out what lose
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import random
 import time
@@ -119,6 +120,12 @@ def add_odd(server: MCPServer) -> None:
     async def rolled() -> dict[str, float]:
         """Roll the dice."""
         return {"eyes": random.random()}
+
+    @server.tool("get_slowly", annotations=READS)
+    async def slow(seconds: Annotated[float, Field(ge=0.01, le=0.3)] = 0.01) -> dict[str, float]:
+        """Take some time."""
+        await asyncio.sleep(seconds)
+        return {"seconds": seconds}
 
     @server.tool("whole_desk", annotations=READS)
     async def whole() -> dict[str, Any]:
