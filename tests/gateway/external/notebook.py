@@ -55,4 +55,10 @@ async def get_secret() -> str:
     os._exit(1)
 
 
+@server.tool()
+async def show_login() -> dict[str, str]:
+    """Say how to log in."""
+    return {"use": f"Bearer {os.environ.get('NOTE_TOKEN')}"}
+
+
 server.run("stdio")

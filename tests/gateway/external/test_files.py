@@ -21,7 +21,7 @@ TOLD = External(
     files="start",
     reset="files",
     snapshot="files",
-    hide=("get_secret",),
+    hide=("get_secret", "show_login"),
 )
 
 
@@ -95,7 +95,7 @@ def test_the_files_are_part_of_the_worlds_identity(world: World, tmp_path: Path)
     assert other.digest != world.digest
 
 
-def test_a_secret_that_a_dying_server_tells_stands_in_no_message(
+def test_a_secret_that_a_server_tells_stands_in_no_result_and_no_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOTE_TOKEN", "s3cr3t-of-mine")
@@ -105,6 +105,7 @@ def test_a_secret_that_a_dying_server_tells_stands_in_no_message(
     (tmp_path / settings.FILE).write_text(settings.table("notebook", told))
     register(tmp_path)
     session = World(0, [servers.load("notebook")]).open()
+    assert session.call("show_login", {}).value == {"use": "Bearer $NOTE_TOKEN"}
     with pytest.raises(ServerFault, match="bad token") as caught:
         session.call("get_secret", {})
     assert "s3cr3t-of-mine" not in str(caught.value)
