@@ -31,16 +31,23 @@ KEPT, KEPT_BYTES = 256, 1 << 28
 
 
 class Pool:
-    """Processes of one server at one seed. `connect` makes a connection that is not started.
+    """Processes of one server at one seed. `connect` makes a connection that is not started, and
+    `check` looks at the first one before it is used.
 
     A URL whose server a tool resets is one server that all share: it gets one connection, and the
     file `turns` says whose turn it is.
     """
 
     def __init__(
-        self, told: External, start: datetime, connect: Callable[[], Connection], turns: Path
+        self,
+        told: External,
+        start: datetime,
+        connect: Callable[[], Connection],
+        turns: Path,
+        check: Callable[[Connection], None] = lambda connection: None,
     ) -> None:
         self._told, self._start, self._connect = told, start, connect
+        self._check, self._checked = check, False
         self._shared = bool(told.url) and told.reset != "restart"
         self._turns = Turns(turns) if self._shared else None
         self._most = 1 if self._shared else told.processes
@@ -191,6 +198,9 @@ class Pool:
 
     def _bring(self, process: Process, log: Log) -> None:
         """Put the process where the log leads."""
+        if not self._checked:
+            self._check(process.connection)
+            self._checked = True
         if process.fresh and not self._shared:
             process.settle()
             self._remember(process)

@@ -179,7 +179,7 @@ def main() -> None:
     server = desk()
     if not told.plain:
         add_faults(server)
-    add_many(server, told.many)
+    add_many(server, told.many + int(os.environ.get("MORE_TOOLS", "0")))
     if told.http:
         app = server.streamable_http_app(json_response=True)
         uvicorn.run(app, host="127.0.0.1", port=told.http, log_level="error")

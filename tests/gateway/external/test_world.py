@@ -314,6 +314,21 @@ def test_a_lost_process_masks_an_episode_and_never_scores_it(
     assert session.call("tickets_list", {}).outcome == "ok"
 
 
+def test_a_server_that_lists_other_tools_than_before_is_not_used(
+    tmp_path: Path, told: External, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = replace(told, probe=False, forward=("MORE_TOOLS",))
+    monkeypatch.setenv("MORE_TOOLS", "0")
+    opened(tmp_path, "desk", quiet)
+    monkeypatch.setenv("MORE_TOOLS", "1")
+    path = tmp_path / settings.FILE
+    later = Site("desk", path, quiet)
+    later.learned()
+    with pytest.raises(ServerFault, match=r"lists other tools than .*desk\.json tells of"):
+        later.pool(0).rows(later)
+    later.close()
+
+
 def test_settings_that_name_a_tool_that_is_not_there_are_refused(
     tmp_path: Path, told: External
 ) -> None:
