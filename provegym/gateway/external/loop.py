@@ -28,7 +28,12 @@ class Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start a coroutine on the loop."""
+        """Start a coroutine on the loop; after its end, nothing is started any more."""
+        if self._loop.is_closed():
+            work.close()
+            ended: concurrent.futures.Future[T] = concurrent.futures.Future()
+            ended.cancel()
+            return ended
         return asyncio.run_coroutine_threadsafe(self._kept(work), self._loop)
 
     async def _kept(self, work: Coroutine[Any, Any, T]) -> T:
@@ -44,8 +49,8 @@ class Loop:
         """Cancel what runs and end the thread."""
         if self._loop.is_closed():
             return
-        with_end = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
-        concurrent.futures.wait([with_end], CLOSING_SECONDS)
+        ending = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        concurrent.futures.wait([ending], CLOSING_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSING_SECONDS)
         if not self._thread.is_alive():

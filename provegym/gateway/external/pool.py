@@ -151,19 +151,21 @@ class Pool:
             return chosen
 
     def _chosen(self, owner: object, log: Log) -> Process | None:
-        """The process to use: the nearest on the way, else a new one, else one that is reset."""
+        """The process to use, None where all are busy: the nearest on the way, else a new one.
+        Where no more may be started, one on another session's way, else one is started anew.
+        """
         idle = [p for p in self._processes if not p.busy]
         mine = [p for p in idle if p.free or (p.owner and p.owner() is owner)]
-        near = [p for p in (idle if self._cheap else mine) if _leads(p.log, log)]
-        if near:
-            return max(near, key=lambda p: (len(p.log or ()), p.owner is not None))
+        if near := _nearest(idle if self._cheap else mine, log):
+            return near
         if self._cheap and idle:
             return idle[0]
         if len(self._processes) < self._most:
             return self._started()
+        if near := _nearest(idle, log):
+            return near
         if idle:
-            used = (p for p in idle if p.free)
-            self._dismiss(next(used, idle[0]))
+            self._dismiss(next((p for p in idle if p.free), idle[0]))
             return self._started()
         return None
 
@@ -237,6 +239,12 @@ class Pool:
             process.become(self._kept[log], log)
         elif process.changed():
             process.log = None
+
+
+def _nearest(processes: list[Process], log: Log) -> Process | None:
+    """Of those on the way to the log, the one that is furthest; one that was used, if several."""
+    near = [p for p in processes if _leads(p.log, log)]
+    return max(near, key=lambda p: (len(p.log or ()), not p.fresh), default=None)
 
 
 def _leads(there: Log | None, log: Log) -> bool:

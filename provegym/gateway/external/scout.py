@@ -131,7 +131,7 @@ class Scout:
                 answer, log = self._once(tool, given)
                 if answer.error:
                     continue
-                went = self._seen(log, steady) != before
+                went = self._differs(before, log, steady)
                 told = Sample(
                     place,
                     given,
@@ -149,6 +149,15 @@ class Scout:
         entry = tool.real, msgspec.json.encode(sent(tool, given), order="sorted").decode()
         answer, _ = self._pool.write(self, (), entry)
         return answer, (entry,)
+
+    def _differs(self, before: list[Any], log: Log, steady: Sequence[Sample]) -> bool:
+        """Whether a call made something differ that stays as it is without it, unlike the time."""
+        after = self._seen(log, steady)
+        if after == before:
+            return False
+        control = self._seen((), steady)
+        same = zip(before, after, control, strict=True)
+        return any(was != now and was == without for was, now, without in same)
 
     def _steady(self) -> list[Sample]:
         """Calls that tell a change: they read, and show the same as when they were made. None where
