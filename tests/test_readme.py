@@ -39,6 +39,7 @@ NAMES = (
     "graph",
     "add-a-server",
     "control",
+    "external",
     "design",
     "serve",
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from provegym.graph.entities import noun
@@ -101,13 +102,18 @@ def value(tool: Tool, name: str, given: Any) -> str:
         return _plain(parameter, given)
     if isinstance(given, str) and (kind == "text" or not given.strip() or " " in given):
         return f'"{given}"'
-    return str(given)
+    return _text(given)
+
+
+def _text(given: Any) -> str:
+    """A value as text; a record, which nobody says, as JSON."""
+    return msgspec.json.encode(given).decode() if isinstance(given, dict | list) else str(given)
 
 
 def _plain(parameter: Field | None, given: Any) -> str:
     """A value without the underscores that a choice may have: "in_transit" is "in transit"."""
     chosen = parameter and given in parameter.choices
-    return str(given).replace("_", " ") if chosen else str(given)
+    return str(given).replace("_", " ") if chosen else _text(given)
 
 
 def may_stay_open(parameter: Field) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from provegym.errors import ServerFault, SessionClosed
+from provegym.errors import InfrastructureError, ServerFault, SessionClosed
 from provegym.types import Changes, Outcome
 from provegym.types import Tool as ToolSchema
 from provegym.world.changes import canonical_changes
@@ -86,6 +86,13 @@ class Session:
         self._unserved = _NONE_UNSERVED
         self._writes = 0
 
+    @property
+    def outside(self) -> bool:
+        """Whether its calls may wait for another process; such a session may be called from any
+        thread, by one at a time.
+        """
+        return any(server.outside for server in self.world.servers.values())
+
     # -- calling ---------------------------------------------------------------------------
 
     def call(self, name: str, arguments: str | bytes | dict[str, Any]) -> Result:
@@ -122,10 +129,10 @@ class Session:
             value = run(*(first + given))  # joined tuples: half the cost of `run(state, *given)`
         except Refused as refusal:
             self._roll_back()
-            return Result("tool_error", _error(refusal.code, refusal.message, refusal.details))
+            return Result(refusal.outcome, _error(refusal.code, refusal.message, refusal.details))
         except BaseException as error:  # an interrupt must not leave half a call behind either
             self._roll_back()
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and not isinstance(error, InfrastructureError):
                 raise ServerFault(f"tool {tool.name} failed: {error!r}") from error
             raise
         if self._undo:
