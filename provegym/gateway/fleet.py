@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Protocol
 
 from provegym.errors import InfrastructureError, WorkerLost
-from provegym.gateway.upstream import Pool
+from provegym.gateway.upstream import Answer, Asked, Pool
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +61,15 @@ class Worker:
     def url(self) -> str:
         """Where it is reached without the front."""
         return f"http://{self.handle.host}:{self.handle.port}"
+
+    async def ask(self, asked: Asked, limit: float) -> Answer:
+        """Its whole answer. Raises InfrastructureError, also after `limit` seconds."""
+        try:
+            async with asyncio.timeout(limit):
+                return await self.pool.whole(asked)
+        except TimeoutError as error:
+            told = f"worker {self.name} did not answer within {limit:g} s"
+            raise InfrastructureError(told) from error
 
 
 class Fleet:

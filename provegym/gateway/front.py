@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from provegym.errors import InfrastructureError, InputError, WorkerLost
 from provegym.gateway import joined
 from provegym.gateway.fleet import Fleet, Launch, Worker
 from provegym.gateway.guard import Guard
 from provegym.gateway.settings import Settings
-from provegym.gateway.upstream import Answer, Asked, Connection, Message, Send
+from provegym.gateway.upstream import Answer, Asked, Connection
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Join = Callable[[Fleet, Asked], Awaitable[Answer]]
 
 WATCHED_AFTER_SECONDS = 1.0
 """From then on a client that leaves takes its request along."""
@@ -35,23 +35,30 @@ SESSION_HEADER = b"mcp-session-id"
 """Where a client without a session in its path keeps the one of its connection (2025-11-25)."""
 INTERNAL_ERROR = -32603
 """JSON-RPC 2.0, 5.1."""
-JOINED = {
+JOINED: dict[tuple[str, str], Join] = {
     ("GET", "/v1/sessions"): joined.sessions,
-    ("POST", "/v1/calls"): joined.calls,
     ("GET", "/healthz"): joined.health,
     ("GET", "/metrics"): joined.metrics,
 }
 
 
-def front(fleet: Fleet) -> App:
+def front(fleet: Fleet, settings: Settings) -> ASGIApp:
     """The ASGI app of the public port."""
+    joins: dict[tuple[str, str], Join] = {
+        **JOINED,
+        ("POST", "/v1/calls"): partial(joined.calls, seconds=settings.deadline),
+    }
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         asked = await _read(scope, receive)
         if asked is None:
             return
         try:
-            await _route(fleet, asked, receive, send)
+            join = joins.get((asked.method, asked.path))
+            if join is not None:
+                await _respond(await join(fleet, asked), send)
+            else:
+                await _route(fleet, asked, receive, send)
         except InfrastructureError as fault:
             await _tell(fault, asked, send)
 
@@ -74,10 +81,6 @@ async def _read(scope: Scope, receive: Receive) -> Asked | None:
 
 
 async def _route(fleet: Fleet, asked: Asked, receive: Receive, send: Send) -> None:
-    join = JOINED.get((asked.method, asked.path))
-    if join is not None:
-        await _respond(await join(fleet, asked), send)
-        return
     match asked.path.split("/", 4):
         case ["", "s", session, *_] | ["", "v1", "sessions", session, *_]:
             await _forward(await fleet.of(session), asked, receive, send)
@@ -211,7 +214,7 @@ async def _serve(
     import uvicorn
 
     async with fleet:
-        app = Guard(front(fleet), settings)
+        app = Guard(front(fleet, settings), settings)
         config = uvicorn.Config(
             app,
             http="httptools",

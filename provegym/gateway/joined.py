@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,6 +17,11 @@ from provegym.gateway.wire import ManyCalls
 
 JSON = [(b"content-type", b"application/json")]
 TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
+
+MARGIN_SECONDS = 30.0
+"""What a worker gets beyond a batch's deadline before it counts as hanging."""
+LOOK_SECONDS = 5.0
+"""How long a worker is waited for that is asked how it is."""
 
 _encode = msgspec.json.Encoder().encode
 _many = msgspec.json.Decoder(ManyCalls)
@@ -57,8 +61,10 @@ class FleetHealth(Struct, frozen=True):
 # -- calls -----------------------------------------------------------------------------------
 
 
-async def calls(fleet: Fleet, asked: Asked) -> Answer:
+async def calls(fleet: Fleet, asked: Asked, seconds: float) -> Answer:
     """A batch over many sessions: each worker gets its part, and the results are in order.
+
+    `seconds` is the deadline of a batch that names none.
 
     What a worker refuses or loses is `infrastructure` in its calls' results; others stand. A body
     that is no such batch goes to one worker whole, which says what is wrong with it.
@@ -70,9 +76,8 @@ async def calls(fleet: Fleet, asked: Asked) -> Answer:
     parts: defaultdict[str, list[int]] = defaultdict(list)
     for place, call in enumerate(batch.calls):
         parts[call.session.partition(".")[0]].append(place)
-    if len(parts) == 1:
-        return await (await fleet.of(batch.calls[0].session)).pool.whole(asked)
-    done = await asyncio.gather(*(_part(fleet, asked, batch, p) for p in parts.values()))
+    limit = (batch.deadline or seconds) + MARGIN_SECONDS
+    done = await asyncio.gather(*(_part(fleet, asked, batch, p, limit) for p in parts.values()))
     results = [Raw()] * len(batch.calls)
     for places, part in zip(parts.values(), done, strict=True):
         for place, result in zip(places, part, strict=True):
@@ -80,13 +85,15 @@ async def calls(fleet: Fleet, asked: Asked) -> Answer:
     return Answer(200, JSON, _encode(_Results(results)))
 
 
-async def _part(fleet: Fleet, asked: Asked, batch: ManyCalls, places: list[int]) -> list[Raw]:
+async def _part(
+    fleet: Fleet, asked: Asked, batch: ManyCalls, places: list[int], limit: float
+) -> list[Raw]:
     """The results of one worker's calls."""
     calls = tuple([batch.calls[place] for place in places])
     body = _encode(ManyCalls(calls, batch.deadline))
     try:
         worker = await fleet.of(calls[0].session)
-        answer = await worker.pool.whole(asked._replace(body=body))
+        answer = await worker.ask(asked._replace(body=body), limit)
     except InfrastructureError as fault:
         return [_fault(fault)] * len(places)
     if answer.status != 200:
@@ -182,12 +189,12 @@ def summed(texts: Iterable[str]) -> str:
 async def _each(fleet: Fleet, asked: Asked) -> dict[str, Answer | InfrastructureError]:
     """Every worker's answer, or how it failed, by the worker's name."""
     workers = list(fleet.ready.values())
-    answers = await asyncio.gather(*(_ask(worker, asked) for worker in workers))
+    answers = await asyncio.gather(*(_look(worker, asked) for worker in workers))
     return {worker.name: answer for worker, answer in zip(workers, answers, strict=True)}
 
 
-async def _ask(worker: Worker, asked: Asked) -> Answer | InfrastructureError:
+async def _look(worker: Worker, asked: Asked) -> Answer | InfrastructureError:
     try:
-        return await worker.pool.whole(asked)
+        return await worker.ask(asked, LOOK_SECONDS)
     except InfrastructureError as fault:
         return fault

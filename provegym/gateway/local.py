@@ -66,7 +66,8 @@ async def launch(plan: Plan) -> Local:
 
 
 async def _greet(process: Process, plan: Plan) -> int:
-    assert process.stdin is not None and process.stdout is not None  # both are pipes
+    assert process.stdin is not None
+    assert process.stdout is not None  # both are pipes
     process.stdin.write(msgspec.json.encode(plan) + b"\n")
     line = await process.stdout.readline()
     if not line.strip().isdigit():

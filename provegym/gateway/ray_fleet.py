@@ -32,7 +32,8 @@ class Host:
 
         from provegym.gateway.worker import Serving
 
-        self.host = ray.util.get_node_ip_address()
+        util: Any = ray.util  # untyped
+        self.host: str = util.get_node_ip_address()
         self._serving = Serving(Plan(name, replace(settings, host=self.host, port=0)))
         self._thread = threading.Thread(target=self._serving.run, daemon=True)
         self._thread.start()
@@ -81,18 +82,22 @@ def launcher(settings: Settings, cluster: str | None = None) -> Launch:
     import ray
 
     if not settings.token:
-        raise InputError("workers on several machines listen on the network: give a token (--token)")
+        raise InputError(
+            "workers on several machines listen on the network: give a token (--token)"
+        )
     ray.init(address=cluster, include_dashboard=False, log_to_driver=False)
-    kind = ray.remote(num_cpus=CPUS, max_restarts=0, max_concurrency=4)(Host)
+    kind: Any = ray.remote(num_cpus=CPUS, max_restarts=0, scheduling_strategy="SPREAD")(Host)
 
     async def launch(name: str) -> Actor:
-        actor = kind.remote(name, settings)
+        actor = kind.options(max_concurrency=4).remote(name, settings)
         try:
             host, port = await asyncio.wait_for(actor.address.remote(), START_SECONDS)
         except (ray.exceptions.RayError, TimeoutError) as error:
             ray.kill(actor)
             told = str(error).strip() or f"no room for it within {START_SECONDS:.0f} s"
-            raise InfrastructureError(f"worker {name} did not start: {told.splitlines()[-1]}") from error
+            raise InfrastructureError(
+                f"worker {name} did not start: {told.splitlines()[-1]}"
+            ) from error
         return Actor(actor, host, port)
 
     return launch

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from httptools import HttpResponseParser
+from starlette.types import Message
 
 from provegym.errors import InfrastructureError
 
 Headers = Iterable[tuple[bytes, bytes]]
-Message = dict[str, Any]
-Send = Callable[[Message], Awaitable[None]]
 
 IDLE_SECONDS = 30.0
 """How long an unused connection is kept; a worker keeps it far longer, so it never closes first."""
@@ -27,7 +26,7 @@ _NOT_PASSED_ON = _HOP_BY_HOP | {b"host", b"content-length", b"origin", b"expect"
 
 
 class Asked(NamedTuple):
-    """A whole request. `target` is path and query as they were sent, header names are lower case."""
+    """A whole request. `target` is path and query as sent; names of headers are in lower case."""
 
     method: str
     path: str
@@ -78,7 +77,9 @@ class Connection(asyncio.Protocol):
         """The next ASGI message. Raises InfrastructureError where the connection breaks."""
         while not self._messages:
             if self.lost:
-                raise InfrastructureError("the worker's connection broke before its answer was whole")
+                raise InfrastructureError(
+                    "the worker's connection broke before its answer was whole"
+                )
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         return self._messages.popleft()
