@@ -17,6 +17,7 @@ from provegym import (
     __version__,
     cli_dataset,
     cli_graph,
+    cli_serve,
     cli_servers,
     cli_synth,
     tables,
@@ -56,6 +57,7 @@ EXTRAS = {
     "pyarrow": "data",
     "openai": "llm",
     "mcp": "gateway",
+    "uvicorn": "gateway",
     "datasketch": "data",
     "py3langid": "data",
     "numpy": "eval",
@@ -130,6 +132,7 @@ def run(
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_dataset.app, name="dataset")
 app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
+app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 
 

@@ -11,7 +11,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import anyio
 import msgspec
+from anyio.to_thread import run_sync
 from mcp import types
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -20,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 from provegym import __version__
 from provegym.errors import SessionError
 from provegym.gateway import listing
-from provegym.gateway.rooms import Room
+from provegym.gateway.rooms import Room, failed
 from provegym.types import Tool
 from provegym.world.session import Result
 
@@ -36,6 +38,8 @@ KEY_LENGTH = 200
 """Most characters of an idempotency key."""
 SESSION_ENDED = -32001
 """JSON-RPC error of a session that is unknown, closed or expired."""
+THREADS = 256
+"""So many calls that wait for something outside are waited for at once."""
 LISTS = 256
 """How many tool lists are kept ready, each as one protocol version has it."""
 
@@ -62,8 +66,12 @@ class View(NamedTuple):
 Find = Callable[[Context], View]
 
 
-def server(find: Find) -> Server[Any]:
-    """The MCP server that answers each request for what `find` says it is about."""
+def server(find: Find, deadline: float) -> Server[Any]:
+    """The MCP server that answers each request for what `find` says it is about.
+
+    `deadline`: seconds after which a call that waits for something outside is given up.
+    """
+    waiting = anyio.CapacityLimiter(THREADS)
 
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
@@ -72,7 +80,13 @@ def server(find: Find) -> Server[Any]:
         return types.ListToolsResult(tools=shown)
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
-        return call(find(context), params.name, params.arguments or {}, key_of(context))
+        view = find(context)
+        given = view, params.name, params.arguments or {}, key_of(context)
+        if not view.room.blocking:
+            return call(*given)
+        with anyio.move_on_after(deadline):
+            return await run_sync(call, *given, abandon_on_cancel=True, limiter=waiting)
+        return answer(failed("deadline", f"not done within {deadline:g} s; it does not count"))
 
     made = Server[Any](
         "provegym",
@@ -136,16 +150,16 @@ class Shelf:
         self._find = find
         self._lists: dict[tuple[str, tuple[str, ...]], HandlerResult] = {}
 
-    async def __call__(self, context: Context, call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Answer a plain `tools/list` from the shelf, and let all else pass."""
-        if context.method != "tools/list" or (context.params or {}).get("cursor") is not None:
-            return await call_next(context)
-        tools = self._find(context).tools
+        if ctx.method != "tools/list" or (ctx.params or {}).get("cursor") is not None:
+            return await call_next(ctx)
+        tools = self._find(ctx).tools
         if not all(map(listing.is_library_tool, tools)):
-            return await call_next(context)
-        key = context.protocol_version, tuple([tool.function.name for tool in tools])
+            return await call_next(ctx)
+        key = ctx.protocol_version, tuple([tool.function.name for tool in tools])
         if key not in self._lists:
             if len(self._lists) >= LISTS:
                 self._lists.clear()
-            self._lists[key] = await call_next(context)
+            self._lists[key] = await call_next(ctx)
         return self._lists[key]

@@ -10,12 +10,14 @@ All of them share one app and one server of the SDK.
 
 from __future__ import annotations
 
+import secrets
+import socket
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
+import uvicorn
 from mcp import types
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -23,15 +25,16 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from provegym.errors import SessionError, SessionUnknown
-from provegym.gateway import door, face, listing
+from provegym.errors import InputError, SessionError, SessionUnknown
+from provegym.gateway import control, door, face, listing
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
 from provegym.gateway.guard import Guard, Replay
 from provegym.gateway.rooms import Open, Room, Rooms, open_world, room_of
 from provegym.gateway.settings import Settings
+from provegym.world.sessions import Sessions
 
 FIND = "provegym.find"
 """In the scope of a request: how the face finds the room that the URL is about."""
@@ -181,7 +184,8 @@ def _sessionless(version: str) -> Refusal:
 
 
 def _found(context: Context) -> View:
-    find: Find = context.request.scope[FIND]
+    request: Any = context.request
+    find: Find = request.scope[FIND]
     return find(context)
 
 
@@ -190,19 +194,11 @@ def _found(context: Context) -> View:
 
 def app(rooms: Rooms, settings: Settings, open: Open = open_world) -> Starlette:
     """The whole gateway as an ASGI app."""
-    mcp = Door(face.server(_found), settings, resolver(rooms, settings, open), json=True)
-    routes = [*(Route(path, mcp) for path in PATHS), *control_routes(rooms, settings, open)]
-    return stack([mcp], routes, settings)
-
-
-def control_routes(rooms: Rooms, settings: Settings, open: Open) -> list[BaseRoute]:
-    """The routes of the control API."""
-    if not find_spec("provegym.gateway.control"):
-        return []
-    routes: list[BaseRoute] = import_module("provegym.gateway.control").routes(
-        rooms, settings, open
+    mcp = Door(
+        face.server(_found, settings.deadline), settings, resolver(rooms, settings, open), json=True
     )
-    return routes
+    routes = [*(Route(path, mcp) for path in PATHS), *control.routes(rooms, settings, open)]
+    return stack([mcp], routes, settings)
 
 
 def mount(server: Server[Any], path: str, settings: Settings) -> Starlette:
@@ -226,17 +222,39 @@ def stack(doors: Sequence[Door], routes: Sequence[BaseRoute], settings: Settings
     )
 
 
-def serve(rooms: Rooms, settings: Settings, open: Open = open_world) -> None:
-    """Serve until interrupted. Raises `InputError` where the address cannot be had."""
-    import uvicorn
+def new_rooms(settings: Settings) -> Rooms:
+    """Where the sessions of a process are kept, by ids that nobody can guess."""
+    return Sessions(time.monotonic, lambda: secrets.token_urlsafe(24), settings.idle)
 
-    uvicorn.run(
-        app(rooms, settings, open),
-        host=settings.host,
-        port=settings.port,
-        loop="uvloop",
-        http="httptools",
-        log_level="warning",
-        access_log=False,  # a session's id stands in its URL, and is the right to use it
-        server_header=False,
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket that accepts connections. Raises `InputError` where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        told = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
+        raise InputError(f"{told}; choose others with --host and --port") from error
+
+
+def serve(
+    rooms: Rooms, settings: Settings, listening: socket.socket, open: Open = open_world
+) -> None:
+    """Serve on a socket until interrupted."""
+    runner(app(rooms, settings, open)).run(sockets=[listening])
+
+
+def runner(app: ASGIApp) -> uvicorn.Server:
+    """The server of HTTP around an app. Nothing is logged of a request: its URL may hold the id
+    of a session, which is the right to use it.
+    """
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            loop="uvloop",
+            http="httptools",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+        )
     )

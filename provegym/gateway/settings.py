@@ -21,7 +21,7 @@ class Settings(Struct, frozen=True):
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
-    """Demanded as `Authorization: Bearer TOKEN` wherever no session id in the path stands for it."""
+    """Demanded as `Authorization: Bearer TOKEN`, but for URLs that hold a session's id."""
     hosts: tuple[str, ...] = ()
     """Further names that clients may know the gateway by, as a proxy's."""
     servers: tuple[str, ...] = tuple(SERVERS)
