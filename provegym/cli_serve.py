@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from provegym import terminal
 from provegym.errors import InputError, UnknownName
 from provegym.options import Seed, Servers, example
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from provegym.gateway.settings import Settings
     from provegym.types import Task
 
@@ -20,7 +23,14 @@ EXAMPLES = example(
     "provegym serve --task tasks.jsonl:TASK_ID",
     "provegym serve --http --servers banking,calendar --port 8765",
     "PROVEGYM_TOKEN=SECRET provegym serve --http --host 0.0.0.0",
+    "provegym serve --http --workers 8",
 )
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="So many processes share the sessions behind the port.")
+]
+Engine = Annotated[
+    str, typer.Option(help="What workers are: processes here, or actors of a cluster (ray).")
+]
 
 
 def serve(
@@ -54,6 +64,8 @@ def serve(
     sessions: Annotated[
         int | None, typer.Option(min=1, help="Most sessions at once; 10000 if not given.")
     ] = None,
+    workers: Workers = None,
+    engine: Engine = "processes",
 ) -> None:
     """Serve worlds over MCP: to one client over stdio, or to many over HTTP."""
     from provegym.gateway.settings import Settings
@@ -74,7 +86,9 @@ def serve(
         "sessions": sessions,
     }
     settings = Settings(**{k: value for k, value in given.items() if value is not None})
-    if http:
+    if workers or engine != "processes":
+        over_fleet(settings, workers, engine, http)
+    elif http:
         over_http(settings)
     else:
         from provegym.gateway import stdio
@@ -87,10 +101,30 @@ def over_http(settings: Settings) -> None:
     from provegym.gateway import http
 
     with http.listen(settings) as listening:
-        port = listening.getsockname()[1]
-        where = f"[{settings.host}]" if ":" in settings.host else settings.host
-        terminal.note(f"serving http://{where}:{port}")
+        tell(settings, listening)
         http.serve(http.new_rooms(settings), settings, listening)
+
+
+def over_fleet(settings: Settings, workers: int | None, engine: str, over_http: bool) -> None:
+    """Serve with many workers until interrupted, and say where once all of them are there."""
+    from provegym.gateway import front, http, local, ray_fleet
+
+    engines = {"processes": local.launcher, "ray": ray_fleet.launcher}
+    if engine not in engines:
+        raise UnknownName("engine", engine, list(engines))
+    if not over_http or not workers:
+        raise InputError("a fleet needs --http and the number of --workers")
+    share = replace(settings, sessions=-(-settings.sessions // workers))
+    launch = engines[engine](share)
+    with http.listen(settings) as listening:
+        front.serve(settings, listening, launch, workers, lambda: tell(settings, listening))
+
+
+def tell(settings: Settings, listening: socket) -> None:
+    """Say where clients connect."""
+    port = listening.getsockname()[1]
+    where = f"[{settings.host}]" if ":" in settings.host else settings.host
+    terminal.note(f"serving http://{where}:{port}")
 
 
 def task_of(text: str) -> Task:

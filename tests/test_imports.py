@@ -83,7 +83,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "pyarrow": ("dataset/",),
     "datasketch": ("dataset/",),
     "py3langid": ("dataset/",),
-    "ray": ("train/", "synth/", "gateway/fleet.py"),
+    "ray": ("train/", "synth/", "gateway/ray_fleet.py"),
     "mcp": ("gateway/",),
     "anyio": ("gateway/",),  # what mcp runs on
     "openai": ("llm/",),
@@ -93,6 +93,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "aiohttp": ("llm/",),
     "starlette": ("gateway/", "viewer/"),
     "uvicorn": ("gateway/", "viewer/"),
+    "uvloop": ("gateway/",),
+    "httptools": ("gateway/",),
     "typer": (
         *("cli.py", "cli_servers.py", "cli_dataset.py", "cli_graph.py", "cli_synth.py"),
         *("cli_serve.py", "options.py"),

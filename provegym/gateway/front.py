@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from provegym.errors import InfrastructureError, InputError, WorkerLost
-from provegym.gateway import joined
+from provegym.errors import InfrastructureError, WorkerLost
+from provegym.gateway import http, joined
 from provegym.gateway.fleet import Fleet, Launch, Worker
 from provegym.gateway.guard import Guard
 from provegym.gateway.settings import Settings
@@ -27,8 +27,6 @@ Join = Callable[[Fleet, Asked], Awaitable[Answer]]
 
 WATCHED_AFTER_SECONDS = 1.0
 """From then on a client that leaves takes its request along."""
-BACKLOG = 4096
-"""Connections that wait while nobody accepts, as many as Linux allows by itself."""
 GRACE_SECONDS = 2
 """For requests under way, when the front ends."""
 SESSION_HEADER = b"mcp-session-id"
@@ -194,44 +192,31 @@ def _request_id(body: bytes) -> int | str | None:
 # -- serving ---------------------------------------------------------------------------------
 
 
-def serve(settings: Settings, launch: Launch, size: int, ready: Callable[[], None]) -> None:
-    """Serve with so many workers until interrupted; `ready` is called once all of them are there.
+def serve(
+    settings: Settings,
+    listening: socket.socket,
+    launch: Launch,
+    size: int,
+    ready: Callable[[], None],
+) -> None:
+    """Serve on a socket with so many workers until interrupted.
 
-    The port is bound before the workers start: who connects early waits until they are there.
-    Raises InputError where the address cannot be had, InfrastructureError where a worker does not
-    start.
+    The socket listens before the workers start: who connects early waits until all of them are
+    there, which is when `ready` is called.
+    Raises InfrastructureError where a worker does not start.
     """
     import uvloop
 
-    listener = _bind(settings)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, Fleet(launch, size), listener, ready))
+        runner.run(_serve(settings, listening, Fleet(launch, size), ready))
 
 
 async def _serve(
-    settings: Settings, fleet: Fleet, listener: socket.socket, ready: Callable[[], None]
+    settings: Settings, listening: socket.socket, fleet: Fleet, ready: Callable[[], None]
 ) -> None:
-    import uvicorn
-
     async with fleet:
-        app = Guard(front(fleet, settings), settings)
-        config = uvicorn.Config(
-            app,
-            http="httptools",
-            lifespan="off",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
+        server = http.runner(Guard(front(fleet, settings), settings))
+        server.config.lifespan = "off"
+        server.config.timeout_graceful_shutdown = GRACE_SECONDS
         ready()
-        await uvicorn.Server(config).serve(sockets=[listener])
-
-
-def _bind(settings: Settings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        at = f"{settings.host}:{settings.port}"
-        raise InputError(f"cannot listen on {at}: {error}; choose another --port") from error
+        await server.serve(sockets=[listening])

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import socket
 import sys
 import threading
 import time
 
 import msgspec
-import uvicorn
 from msgspec import Struct
 
 from provegym.gateway import http
 from provegym.gateway.rooms import Rooms
 from provegym.gateway.settings import Settings
+from provegym.world.sessions import Sessions
 
-ID_BYTES = 16
+ID_BYTES = 24
 """Of randomness in an id, which nobody can guess."""
 KEEP_ALIVE_SECONDS = 24 * 3600
 """A worker closes no connection before the front does, for a request could be under way."""
@@ -38,30 +37,19 @@ class Serving:
 
     def __init__(self, plan: Plan) -> None:
         settings = plan.settings
-        rooms = Rooms(
-            time.monotonic,
-            lambda: f"{plan.name}.{secrets.token_urlsafe(ID_BYTES)}",
-            settings.idle,
+        rooms: Rooms = Sessions(
+            time.monotonic, lambda: f"{plan.name}.{secrets.token_urlsafe(ID_BYTES)}", settings.idle
         )
-        self._listener = socket.create_server((settings.host, settings.port), backlog=4096)
-        self.port: int = self._listener.getsockname()[1]
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                http.app(rooms, settings),
-                loop="uvloop",
-                http="httptools",
-                log_level="warning",
-                access_log=False,
-                date_header=False,  # the front adds one
-                server_header=False,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=GRACE_SECONDS,
-            )
-        )
+        self._listening = http.listen(settings)
+        self.port: int = self._listening.getsockname()[1]
+        self._server = http.runner(http.app(rooms, settings))
+        self._server.config.timeout_keep_alive = KEEP_ALIVE_SECONDS
+        self._server.config.timeout_graceful_shutdown = GRACE_SECONDS
+        self._server.config.date_header = False  # the front adds one
 
     def run(self) -> None:
         """Serve until `stop`."""
-        self._server.run(sockets=[self._listener])
+        self._server.run(sockets=[self._listening])
 
     def stop(self) -> None:
         """End soon; safe to call from any thread."""
