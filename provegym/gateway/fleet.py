@@ -37,6 +37,11 @@ class Handle(Protocol):
         """Where it listens."""
         ...
 
+    @property
+    def pid(self) -> int:
+        """Its process, on the machine where it listens."""
+        ...
+
     async def ended(self) -> str:
         """Wait until it is gone; how it ended, in words."""
         ...

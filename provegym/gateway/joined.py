@@ -44,6 +44,7 @@ class WorkerHealth(Struct, frozen=True):
 
     status: str
     url: str
+    pid: int
     sessions: int | None = None
 
 
@@ -140,8 +141,8 @@ async def health(fleet: Fleet, asked: Asked) -> Answer:
 def _state(worker: Worker, answer: Answer | InfrastructureError | None) -> WorkerHealth:
     if isinstance(answer, Answer) and answer.status == 200:
         count = msgspec.json.decode(answer.body, type=_Health).sessions
-        return WorkerHealth("ok", worker.url, count)
-    return WorkerHealth("unreachable", worker.url)
+        return WorkerHealth("ok", worker.url, worker.handle.pid, count)
+    return WorkerHealth("silent", worker.url, worker.handle.pid)
 
 
 async def metrics(fleet: Fleet, asked: Asked) -> Answer:

@@ -7,6 +7,7 @@ front's job: they end with it, however it ends. Ray restarts none of them.
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
 
 from msgspec.structs import replace
@@ -38,9 +39,9 @@ class Host:
         self._thread = threading.Thread(target=self._serving.run, daemon=True)
         self._thread.start()
 
-    def address(self) -> tuple[str, int]:
-        """Where it listens."""
-        return self.host, self._serving.port
+    def address(self) -> tuple[str, int, int]:
+        """Where it listens, and its process."""
+        return self.host, self._serving.port, os.getpid()
 
     def ended(self) -> str:
         """Wait until it serves no more."""
@@ -55,8 +56,8 @@ class Host:
 class Actor:
     """A worker in the cluster."""
 
-    def __init__(self, actor: Any, host: str, port: int) -> None:
-        self._actor, self.host, self.port = actor, host, port
+    def __init__(self, actor: Any, host: str, port: int, pid: int) -> None:
+        self._actor, self.host, self.port, self.pid = actor, host, port, pid
 
     async def ended(self) -> str:
         """Wait until the actor is gone; what Ray says of it."""
@@ -91,13 +92,13 @@ def launcher(settings: Settings, cluster: str | None = None) -> Launch:
     async def launch(name: str) -> Actor:
         actor = kind.options(max_concurrency=4).remote(name, settings)
         try:
-            host, port = await asyncio.wait_for(actor.address.remote(), START_SECONDS)
+            address = await asyncio.wait_for(actor.address.remote(), START_SECONDS)
         except (ray.exceptions.RayError, TimeoutError) as error:
             ray.kill(actor)
             told = str(error).strip() or f"no room for it within {START_SECONDS:.0f} s"
             raise InfrastructureError(
                 f"worker {name} did not start: {told.splitlines()[-1]}"
             ) from error
-        return Actor(actor, host, port)
+        return Actor(actor, *address)
 
     return launch

@@ -1,0 +1,94 @@
+"""`provegym serve --http --workers N` as a process of its own, and what a test asks of it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+import httpx2
+import msgspec
+
+from provegym.gateway.joined import FleetHealth
+
+PATIENCE = 60.0
+
+
+class Served(NamedTuple):
+    """A running gateway."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def health(self) -> FleetHealth:
+        return msgspec.json.decode(httpx2.get(f"{self.url}/healthz").content, type=FleetHealth)
+
+    def pid(self, worker: str) -> int:
+        return self.health().workers[worker].pid
+
+    def until(self, lost: int) -> FleetHealth:
+        """How the fleet is once so many workers died and each was replaced."""
+        end = monotonic() + PATIENCE
+        while (health := self.health()).lost < lost or health.status != "ok":
+            assert monotonic() < end, health
+            sleep(0.02)
+        return health
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def start(workers: int, port: int, *options: str) -> subprocess.Popen[str]:
+    run = "from provegym.cli import main; main()"
+    fleet = ("serve", "--http", "--workers", str(workers), "--port", str(port))
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = (sys.executable, "-c", run, *fleet, *options)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+@contextmanager
+def serving(workers: int, *options: str) -> Iterator[Served]:
+    """The gateway from its first word on, ended by Ctrl-C."""
+    process = start(workers, 0, *options)
+    try:
+        yield Served(told(process), process)
+    finally:
+        end(process)
+
+
+def told(process: subprocess.Popen[str]) -> str:
+    """The URL that the gateway says it listens at."""
+    assert process.stderr is not None
+    words = process.stderr.readline().split()
+    assert words[:1] == ["serving"], f"{words} {process.stderr.read()}"
+    return words[1]
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    """Interrupt it; what else it said."""
+    if process.poll() is None:
+        process.send_signal(2)
+    return process.communicate(timeout=PATIENCE)[1]
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or ends soon."""
+    until = monotonic() + PATIENCE
+    while monotonic() < until:
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+        if state.stdout.strip()[:1] in ("", "Z"):
+            return True
+        sleep(0.02)
+    return False
+
+
+def post(url: str, path: str, body: Any, **headers: str) -> httpx2.Response:
+    return httpx2.post(f"{url}{path}", json=body, headers=headers)
