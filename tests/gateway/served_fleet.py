@@ -29,10 +29,7 @@ class Served(NamedTuple):
     def health(self) -> FleetHealth:
         return msgspec.json.decode(httpx2.get(f"{self.url}/healthz").content, type=FleetHealth)
 
-    def pid(self, worker: str) -> int:
-        return self.health().workers[worker].pid
-
-    def until(self, lost: int) -> FleetHealth:
+    def until_whole(self, lost: int = 0) -> FleetHealth:
         """How the fleet is once so many workers died and each was replaced."""
         end = monotonic() + PATIENCE
         while (health := self.health()).lost < lost or health.status != "ok":
@@ -83,7 +80,9 @@ def gone(pid: int) -> bool:
     """Whether a process has ended, or ends soon."""
     until = monotonic() + PATIENCE
     while monotonic() < until:
-        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+        state = subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True
+        )
         if state.stdout.strip()[:1] in ("", "Z"):
             return True
         sleep(0.02)

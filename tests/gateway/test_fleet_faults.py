@@ -38,17 +38,35 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Certified tasks whose ground truth has calls."""
     folder = tmp_path_factory.mktemp("tasks")
     graph = build([load(name) for name in SERVERS])
-    synthesize(Plan(7, servers=SERVERS, others=SERVERS), Synth(limit=24), graph, folder / "all.jsonl")
+    synthesize(
+        Plan(7, servers=SERVERS, others=SERVERS), Synth(limit=24), graph, folder / "all.jsonl"
+    )
     kept = [task for task in records.read(folder / "all.jsonl", Task) if task.ground_truth][:16]
     assert len(kept) == 16
     records.write_atomic(folder / "tasks.jsonl", map(records.encode, kept))
     return folder / "tasks.jsonl"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fleet() -> Iterator[Served]:
+    """Two workers; each test may kill one, and the next finds it replaced."""
     with serving(2) as served:
         yield served
+
+
+@pytest.fixture
+def connection(fleet: Served) -> Iterator[Connection]:
+    fleet.until_whole()
+    with Connection(fleet.url) as connection:
+        yield connection
+
+
+def worker_of(session: RemoteSession) -> str:
+    return session.id.partition(".")[0]
+
+
+def kill(fleet: Served, worker: str) -> None:
+    os.kill(fleet.health().workers[worker].pid, signal.SIGKILL)
 
 
 class Halfway:
@@ -71,32 +89,23 @@ class Halfway:
 
 
 def test_a_killed_worker_masks_its_episodes_and_no_other(
-    fleet: Served, tasks: Path, tmp_path: Path
+    fleet: Served, connection: Connection, tasks: Path, tmp_path: Path
 ) -> None:
-    sessions: dict[str, str] = {}
+    sessions: dict[str, RemoteSession] = {}
     barrier = asyncio.Barrier(16)
-    victim = fleet.pid("w0")
+    victim = next(iter(fleet.health().workers))
 
     def remote(task: Task) -> Session:
-        session = connection.open(task.seed, task.servers)
-        sessions[task.id] = session.id
-        return session
+        return sessions.setdefault(task.id, connection.open(task.seed, task.servers))
 
-    with Connection(fleet.url) as connection:
-        rollout_file(
-            tasks,
-            "oracle",
-            tmp_path / "there.jsonl",
-            open_session=remote,
-            make_policy=lambda task, seed: Halfway(
-                task, seed, barrier, lambda: os.kill(victim, signal.SIGKILL)
-            ),
-            concurrency=16,
-        )
+    def policy(task: Task, seed: int) -> Halfway:
+        return Halfway(task, seed, barrier, lambda: kill(fleet, victim))
+
     here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
-    make_policy = POLICIES["oracle"]
-    rollout_file(tasks, "oracle", here, open_session=worlds.open_session, make_policy=make_policy)
-    lost = {task for task, session in sessions.items() if session.startswith("w0.")}
+    rollout_file(tasks, "oracle", there, open_session=remote, make_policy=policy, concurrency=16)
+    oracle = POLICIES["oracle"]
+    rollout_file(tasks, "oracle", here, open_session=worlds.open_session, make_policy=oracle)
+    lost = {task for task, session in sessions.items() if worker_of(session) == victim}
     assert len(lost) == 8
     for alone, trace in zip(records.read(here, Trace), records.read(there, Trace), strict=True):
         if trace.task_id in lost:
@@ -109,41 +118,43 @@ def test_a_killed_worker_masks_its_episodes_and_no_other(
     assert masked == lost
 
 
-def test_lost_sessions_stay_dead_and_a_new_worker_takes_new_ones(fleet: Served) -> None:
-    with Connection(fleet.url) as connection:
-        by_worker: dict[str, RemoteSession] = {}
-        while len(by_worker) < 2:
-            session = connection.open(1, ["banking"])
-            by_worker[session.id[:2]] = session
-        digest = by_worker["w1"].digest()
-        os.kill(fleet.pid("w0"), signal.SIGKILL)
-        health = fleet.until(lost=1)
-        assert sorted(health.workers) == ["w1", "w2"]
-        dead = by_worker["w0"]
-        for _ in range(2):
-            answer = httpx2.get(f"{fleet.url}/v1/sessions/{dead.id}")
-            assert (answer.status_code, answer.json()["error"]["code"]) == (502, "worker_lost")
-        with pytest.raises(InfrastructureError, match="worker w0 is gone"):
-            dead.call("list_accounts", "{}")
-        results = connection.call_many(
-            [(dead, "list_accounts", "{}"), (by_worker["w1"], "list_accounts", "{}")] * 2
-        )
-        assert [r.outcome for r in results] == ["infrastructure", "ok"] * 2
-        assert results[0].value["error"]["code"] == "worker_lost"
-        assert by_worker["w1"].digest() == digest
-        assert {connection.open(1, ["banking"]).id[:2] for _ in range(4)} == {"w1", "w2"}
+def test_lost_sessions_stay_dead_and_a_new_worker_takes_new_ones(
+    fleet: Served, connection: Connection
+) -> None:
+    before = fleet.health()
+    dead, alive = (connection.open(1, ["banking"]) for _ in range(2))
+    digest = alive.digest()
+    kill(fleet, worker_of(dead))
+    after = fleet.until_whole(before.lost + 1)
+    assert worker_of(dead) not in after.workers
+    assert worker_of(alive) in after.workers
+    for _ in range(2):
+        answer = httpx2.get(f"{fleet.url}/v1/sessions/{dead.id}")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "worker_lost")
+    with pytest.raises(InfrastructureError, match="is gone, and its sessions with it"):
+        dead.call("list_accounts", "{}")
+    results = connection.call_many(
+        [(session, "list_accounts", "{}") for session in (dead, alive, dead, alive)]
+    )
+    assert [r.outcome for r in results] == ["infrastructure", "ok"] * 2
+    assert results[0].value["error"]["code"] == "worker_lost"
+    assert alive.digest() == digest
+    fresh = {worker_of(connection.open(1, ["banking"])) for _ in range(4)}
+    assert fresh == set(after.workers) != set(before.workers)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_an_mcp_client_is_told_that_its_worker_is_lost(fleet: Served, mode: str) -> None:
-    with Connection(fleet.url) as connection:
-        session = connection.open(1, ["banking"])
+def test_an_mcp_client_is_told_that_its_worker_is_lost(
+    fleet: Served, connection: Connection, mode: str
+) -> None:
+    session = connection.open(1, ["banking"])
+    lost = fleet.health().lost
 
     async def play() -> MCPError:
         async with Client(session.mcp, mode=mode) as client:
             await client.list_tools()
-            os.kill(fleet.pid(session.id[:2]), signal.SIGKILL)
-            fleet.until(lost=1)
+            kill(fleet, worker_of(session))
+            fleet.until_whole(lost + 1)
             with pytest.raises(MCPError) as raised:
                 await client.call_tool("list_accounts", {})
             return raised.value
@@ -163,24 +174,19 @@ def test_no_worker_outlives_a_front_that_is_killed() -> None:
     assert all(gone(pid) for pid in pids)
 
 
-def test_an_interrupt_ends_the_front_and_its_workers_without_a_word() -> None:
-    process = start(2, 0)
-    served = Served(told(process), process)
-    pids = [worker.pid for worker in served.health().workers.values()]
-    assert end(process) == ""
-    assert all(gone(pid) for pid in pids)
-
-
 def test_a_token_is_asked_for_at_the_front_and_at_every_worker() -> None:
-    with serving(2, "--token", "secret") as fleet:
-        told = {"authorization": "Bearer secret"}
-        body = {"seed": 1, "servers": ["banking"]}
-        workers = [worker.url for worker in fleet.health().workers.values()]
-        for url in (fleet.url, *workers):
-            assert post(url, "/v1/sessions", body).status_code == 401
-            assert post(url, "/v1/sessions", body, authorization="Bearer other").status_code == 401
-            assert post(url, "/v1/sessions", body, host="evil.example", **told).status_code == 421
-            session = post(url, "/v1/sessions", body, **told).json()
-            call = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-            accept = {"accept": "application/json, text/event-stream"}
-            assert post(url, session["mcp"], call, **accept).status_code != 401
+    process = start(2, 0, "--token", "secret")
+    served = Served(told(process), process)
+    workers = served.health().workers.values()
+    for url in (served.url, *(worker.url for worker in workers)):
+        assert opened(url) == opened(url, authorization="Bearer other") == 401
+        assert opened(url, authorization="Bearer secret", host="evil.example") == 421
+        assert opened(url, authorization="Bearer secret", origin="http://evil.example") == 403
+        assert opened(url, authorization="Bearer secret") == 201
+    assert end(process) == "", "an interrupt ends the fleet without a word"
+    assert all(gone(worker.pid) for worker in workers)
+
+
+def opened(url: str, **headers: str) -> int:
+    """The status of an answer to who wants to open a session."""
+    return post(url, "/v1/sessions", {"seed": 1, "servers": ["banking"]}, **headers).status_code
