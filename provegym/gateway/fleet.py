@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Protocol
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 60.0
 """How long a request that any worker may answer waits while none is ready."""
+KEYS = 100_000
+"""How many openings' keys are known, the latest."""
 LONGEST_PAUSE_SECONDS = 30.0
 """Between attempts to replace a worker that does not start."""
 
@@ -87,6 +90,7 @@ class Fleet:
         """How many workers died."""
         self._named = 0
         self._turn = 0
+        self._keys: OrderedDict[str, str] = OrderedDict()
         self._some = asyncio.Event()
         self._keepers: list[asyncio.Task[None]] = []
 
@@ -118,6 +122,16 @@ class Fleet:
     def _was_named(self, name: str) -> bool:
         number = name.removeprefix("w")
         return name == f"w{number}" and number.isdecimal() and int(number) < self._named
+
+    async def by_key(self, key: str) -> Worker:
+        """The worker that this key went to before, while it lives; else the next."""
+        worker = self.ready.get(self._keys.get(key, ""))
+        if worker is None:
+            worker = await self.next()
+            self._keys[key] = worker.name
+            if len(self._keys) > KEYS:
+                self._keys.popitem(last=False)
+        return worker
 
     # -- keeping up --------------------------------------------------------------------------
 

@@ -84,6 +84,8 @@ async def _route(fleet: Fleet, asked: Asked, receive: Receive, send: Send) -> No
             await _forward(await fleet.of(session), asked, receive, send)
         case ["", "mcp", *_]:
             await _connection_session(fleet, asked, receive, send)
+        case ["", "v1", "sessions"] if key := _decoded(asked.body).key:
+            await _forward(await fleet.by_key(key), asked, receive, send)
         case _:
             await _forward(await fleet.next(), asked, receive, send)
 
@@ -173,20 +175,23 @@ async def _tell(fault: InfrastructureError, asked: Asked, send: Send) -> None:
     body: dict[str, Any] = {"error": error}
     if asked.path.startswith(("/s/", "/mcp")):
         error = {"code": INTERNAL_ERROR, "message": str(fault), "data": {"code": code}}
-        body = {"jsonrpc": "2.0", "id": _request_id(asked.body), "error": error}
+        body = {"jsonrpc": "2.0", "id": _decoded(asked.body).id, "error": error}
     status = 502 if isinstance(fault, WorkerLost) else 503
     await _respond(Answer(status, joined.JSON, msgspec.json.encode(body)), send)
 
 
-class _Request(Struct):
+class _Known(Struct):
+    """What the front understands of bodies."""
+
     id: int | str | None = None
+    key: str | None = None
 
 
-def _request_id(body: bytes) -> int | str | None:
+def _decoded(body: bytes) -> _Known:
     try:
-        return msgspec.json.decode(body, type=_Request).id
+        return msgspec.json.decode(body, type=_Known)
     except msgspec.MsgspecError:
-        return None
+        return _Known()  # the worker says what is wrong
 
 
 # -- serving ---------------------------------------------------------------------------------

@@ -11,9 +11,12 @@ import httpx2
 import pytest
 from mcp import Client
 
-from provegym.gateway.client import Connection
+import provegym
+from provegym.gateway.client import Connection, RemoteSession
+from provegym.gateway.wire import Opened
 from provegym.servers import world
 from tests.gateway.served_fleet import Served, post, serving
+from tests.gateway.test_client import losing
 
 CALL = ("list_accounts", "{}")
 
@@ -26,7 +29,7 @@ def fleet() -> Iterator[Served]:
 
 @pytest.fixture
 def connection(fleet: Served) -> Iterator[Connection]:
-    with Connection(fleet.url) as connection:
+    with provegym.connect(fleet.url) as connection:
         yield connection
 
 
@@ -64,6 +67,16 @@ def test_a_batch_over_all_workers_answers_in_order(connection: Connection) -> No
     order = [(7 * place) % 6 for place in range(60)]
     results = connection.call_many([(remote[i], *CALL) for i in order])
     assert [r.json() for r in results] == [here[i].call(*CALL).json() for i in order]
+
+
+def test_what_is_asked_again_since_its_answer_was_lost_is_done_once(fleet: Served) -> None:
+    before = fleet.health().sessions
+    with losing(fleet.url, 1) as bad, provegym.connect(bad) as connection:
+        session = connection.open(1, ["banking"])
+    assert fleet.health().sessions == before + 1
+    with losing(fleet.url, 1) as bad, provegym.connect(bad) as connection:
+        RemoteSession(connection, Opened(session.id, "")).call(*transfer(5))
+        assert session.digest() == digest_after(transfer(5))
 
 
 def test_what_is_wrong_with_a_batch_is_said_as_by_one_worker(fleet: Served) -> None:

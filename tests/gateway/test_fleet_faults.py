@@ -14,6 +14,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+import provegym
 from provegym import records, worlds
 from provegym.config import Synth
 from provegym.errors import InfrastructureError
@@ -57,7 +58,7 @@ def fleet() -> Iterator[Served]:
 @pytest.fixture
 def connection(fleet: Served) -> Iterator[Connection]:
     fleet.until_whole()
-    with Connection(fleet.url) as connection:
+    with provegym.connect(fleet.url) as connection:
         yield connection
 
 
