@@ -37,6 +37,7 @@ NAMES = (
     "teacher",
     "graph",
     "add-a-server",
+    "control",
     "design",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))

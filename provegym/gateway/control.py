@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,17 +26,18 @@ from provegym.errors import (
 from provegym.gateway import metrics, openapi
 from provegym.gateway.batch import code_of
 from provegym.gateway.openings import Openings
-from provegym.gateway.operations import OPERATIONS, Desk, Operation, Settings
+from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
 from provegym.gateway.rooms import Open, Rooms, open_world
 from provegym.gateway.wire import ErrorAnswer, Problem
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+NO_SETTINGS = Limits()
 NO_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 _encode = msgspec.json.Encoder().encode
 
 
-def routes(rooms: Rooms, settings: Settings, open: Open = open_world) -> list[Route]:
+def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_world) -> list[Route]:
     """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`."""
     desk = Desk(rooms, settings, open, Openings())
     found = [
@@ -71,6 +73,19 @@ def refusal(error: Exception) -> Response:
     status, code = _kind(error)
     message = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
     return _json(ErrorAnswer(Problem(code, message)), status)
+
+
+async def no_route(_: Request, error: Exception) -> Response:
+    """The answer where no route leads, in the form of the others (see `ERRORS`)."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    if status == 405:
+        return _json(ErrorAnswer(Problem("wrong_method", "this path has other methods")), status)
+    told = "there is nothing here; /openapi.json lists what there is"
+    return _json(ErrorAnswer(Problem("no_route", told)), status)
+
+
+ERRORS = {404: no_route, 405: no_route}
+"""Exception handlers for the app that has these routes."""
 
 
 def _kind(error: Exception) -> tuple[int, str]:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from random import Random
 from secrets import token_urlsafe
-from time import monotonic, sleep
 from types import SimpleNamespace
 
-import uvicorn
 from msgspec import Struct
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
 
-from provegym.gateway.control import routes
+from provegym.gateway.control import ERRORS, routes
 from provegym.gateway.rooms import Rooms, Session, open_world
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds, Server, State, collect
@@ -94,23 +87,5 @@ def new_rooms(clock: Clock | None = None) -> Rooms:
 
 
 def control_app(rooms: Rooms, settings: Settings | None = None) -> Starlette:
-    return Starlette(routes=list(routes(rooms, settings or Settings(), pad)))
-
-
-@contextmanager
-def serving(app: ASGIApp) -> Iterator[str]:
-    """The app on a free port of loopback, by uvloop and httptools as the gateway runs."""
-    with closing(socket.create_server(("127.0.0.1", 0), backlog=1024)) as listener:
-        config = uvicorn.Config(app, loop="uvloop", http="httptools", log_level="warning")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            until = monotonic() + 30
-            while not server.started:
-                assert thread.is_alive() and monotonic() < until, "the server did not start"
-                sleep(0.005)
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+    found = routes(rooms, settings or Settings(), pad)
+    return Starlette(routes=found, exception_handlers={**ERRORS})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import socket
 import subprocess
@@ -24,10 +25,11 @@ from provegym.errors import (
 )
 from provegym.gateway import wire
 from provegym.gateway.client import Connection, RemoteSession
+from provegym.gateway.loopback import serving
 from provegym.gateway.rooms import Rooms
 from provegym.world.session import Session
 from provegym.world.world import World
-from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms, serving
+from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms
 
 CLOCK = Clock()
 
@@ -194,8 +196,9 @@ def test_a_full_server_is_no_fault_of_the_user() -> None:
 def test_past_the_deadline_the_episode_does_not_count() -> None:
     app = control_app(new_rooms(), Settings(deadline=1e-9))
     with serving(app) as url, provegym.connect(url) as slow:
+        session = slow.open(7, ["pad"])
         with pytest.raises(InfrastructureError, match="not done within"):
-            slow.open(7, ["pad"]).call("list_notes", {})
+            session.call("list_notes", {})
 
 
 def test_a_server_that_is_gone_is_a_fault_of_ours() -> None:
@@ -220,39 +223,46 @@ def test_connecting_costs_nothing_until_it_is_asked_for() -> None:
 # -- answers that are lost --------------------------------------------------------------------
 
 
+def pump(source: socket.socket, to: socket.socket, cut: list[int]) -> None:
+    """Carry bytes until the source ends; while `cut` has a count, end in their place."""
+    while data := source.recv(1 << 16):
+        if cut and cut[0]:
+            cut[0] -= 1
+            break
+        to.sendall(data)
+    for end in (source, to):
+        with contextlib.suppress(OSError):  # the other side may have ended first
+            end.shutdown(socket.SHUT_RDWR)
+
+
 @contextmanager
 def losing(url: str, lost: int) -> Iterator[str]:
     """A way to the server on which the first `lost` answers are cut off after it gave them."""
-    place = url.removeprefix("http://").split(":")
-    left = [lost]
+    host, port = url.removeprefix("http://").split(":")
+    left, threads = [lost], []
 
     def carry(client: socket.socket) -> None:
-        with (
-            closing(client),
-            closing(socket.create_connection((place[0], int(place[1])))) as server,
-        ):
-            while asked := client.recv(1 << 16):
-                server.sendall(asked)
-                answer = server.recv(1 << 16)
-                if left[0]:
-                    left[0] -= 1
-                    return
-                client.sendall(answer)
+        with closing(client), closing(socket.create_connection((host, int(port)))) as server:
+            back = threading.Thread(target=pump, args=(server, client, left))
+            back.start()
+            pump(client, server, [])
+            back.join()
 
     def accept(listener: socket.socket) -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return  # the listener was shut down
-            threading.Thread(target=carry, args=(client,), daemon=True).start()
+        with contextlib.suppress(OSError):  # how a listener that is shut down says so
+            while True:
+                threads.append(threading.Thread(target=carry, args=(listener.accept()[0],)))
+                threads[-1].start()
 
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        thread = threading.Thread(target=accept, args=(listener,))
-        thread.start()
+        first = threading.Thread(target=accept, args=(listener,))
+        first.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        for thread in (first, *threads):
+            thread.join(timeout=10)
+            assert not thread.is_alive()
+    assert left == [0]
 
 
 def test_a_call_whose_answer_was_lost_is_not_run_twice(url: str, rooms: Rooms) -> None:
@@ -260,7 +270,7 @@ def test_a_call_whose_answer_was_lost_is_not_run_twice(url: str, rooms: Rooms) -
         name = direct.open(7, ["pad"]).id
         with losing(url, 1) as bad, provegym.connect(bad) as connection:
             session = RemoteSession(connection, wire.Opened(name, ""))
-            assert session.call("write_note", {"text": "tea"}).builtins()["id"] == "note_2"
+            assert session.call("write_note", {"text": "tea"}).builtins()["text"] == "tea"
             assert texts(session) == ["milk", "tea"]
     assert rooms.get(name).session.changes() == {"pad.notes": {"+1": {"text": "tea"}}}
 

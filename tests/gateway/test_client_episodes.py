@@ -18,6 +18,7 @@ import provegym
 from provegym import records, worlds
 from provegym.config import Synth
 from provegym.gateway.client import Connection, RemoteSession
+from provegym.gateway.loopback import serving
 from provegym.graph.build import build
 from provegym.rewards import score
 from provegym.rollout.loop import Session, tools_at
@@ -29,7 +30,7 @@ from provegym.synth.make import Plan
 from provegym.synth.pipeline import synthesize
 from provegym.types import Task, Trace
 from provegym.world.sample import arguments
-from tests.gateway.control_app import Settings, control_app, new_rooms, serving
+from tests.gateway.control_app import Settings, control_app, new_rooms
 
 SERVERS = ("email", "calendar")
 
@@ -178,9 +179,9 @@ def test_calls_of_many_sessions_mixed_equal_each_session_alone(
         mixed.append((place, *next(plans[place])))
     given: dict[int, list[bytes]] = defaultdict(list)
     size = -(-len(mixed) // cuts)
-    for at in range(0, len(mixed), size):
-        part = mixed[at : at + size]
-        results = connection.call_many([(sessions[place], *call) for place, *call in part])
+    for start in range(0, len(mixed), size):
+        part = mixed[start : start + size]
+        results = connection.call_many([(sessions[at], name, sent) for at, name, sent in part])
         for (place, *_), result in zip(part, results, strict=True):
             given[place].append(result.json())
     for place, session in enumerate(sessions):

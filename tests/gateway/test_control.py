@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
+from provegym.gateway.loopback import serving
 from provegym.gateway.rooms import KEYS, Rooms
 from provegym.rewards import score
 from provegym.types import Call, GroundCall, Task, Trace, Turn
-from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms, serving
+from tests.gateway.control_app import PAD, Clock, Settings, control_app, new_rooms
 
 CLOCK = Clock()
 
@@ -412,6 +413,11 @@ def test_a_score_needs_a_task_and_a_preset_that_there_is(api: Http) -> None:
 def test_the_server_says_that_it_is_up(api: Http, rooms: Rooms) -> None:
     status, health = api("GET", "/healthz")
     assert (status, health["status"], health["sessions"]) == (200, "ok", len(rooms))
+
+
+def test_where_no_route_leads_the_answer_has_the_form_of_the_others(api: Http) -> None:
+    assert api.error("GET", "/v2")[:2] == (404, "no_route")
+    assert api.error("PUT", "/v1/calls")[:2] == (405, "wrong_method")
 
 
 def metrics(api: Http) -> dict[str, float]:
