@@ -11,7 +11,6 @@ shares; peers are measured in turns, and the least of several rounds counts.
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -130,10 +129,9 @@ class Peer(Struct):
     pid: int
 
     def seconds(self) -> float:
-        """CPU time of the process so far, user and system."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU time of the process's one busy thread so far, user and system."""
+        with open(f"/proc/{self.pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e9
 
 
 @contextmanager
