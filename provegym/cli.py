@@ -397,12 +397,17 @@ def report(
     terminal.line(f"report: {page.write(folder)}")
 
 
-@app.command(epilog=example("provegym bench"))
-def bench(json: Json = False) -> None:
+@app.command(epilog=example("provegym bench", "provegym bench gateway"))
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(help="engine, reward, synth or gateway; all if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Measure speed and memory beside the naive ways; a few minutes on a quiet core."""
     from provegym import bench as benchmarks
 
-    rows = benchmarks.run()
+    rows = benchmarks.run(name)
     if json:
         terminal.as_json([row._asdict() for row in rows])
     else:

@@ -13,8 +13,6 @@ from provegym.errors import InputError, UnknownName
 from provegym.options import Seed, Servers, example
 
 if TYPE_CHECKING:
-    from socket import socket
-
     from provegym.gateway.settings import Settings
     from provegym.types import Task
 
@@ -99,15 +97,17 @@ def serve(
 def over_http(settings: Settings) -> None:
     """Serve until interrupted, and say where."""
     from provegym.gateway import http
+    from provegym.gateway.listening import listen, url_of
 
-    with http.listen(settings) as listening:
-        tell(settings, listening)
+    with listen(settings) as listening:
+        terminal.note(f"serving {url_of(settings, listening)}")
         http.serve(http.new_rooms(settings), settings, listening)
 
 
 def over_fleet(settings: Settings, workers: int | None, engine: str, over_http: bool) -> None:
     """Serve with many workers until interrupted, and say where once all of them are there."""
-    from provegym.gateway import front, http, local, ray_fleet
+    from provegym.gateway import front, local, ray_fleet
+    from provegym.gateway.listening import listen, url_of
 
     engines = {"processes": local.launcher, "ray": ray_fleet.launcher}
     if engine not in engines:
@@ -115,16 +115,10 @@ def over_fleet(settings: Settings, workers: int | None, engine: str, over_http: 
     if not over_http or not workers:
         raise InputError("a fleet needs --http and the number of --workers")
     share = replace(settings, sessions=-(-settings.sessions // workers))
-    launch = engines[engine](share)
-    with http.listen(settings) as listening:
-        front.serve(settings, listening, launch, workers, lambda: tell(settings, listening))
-
-
-def tell(settings: Settings, listening: socket) -> None:
-    """Say where clients connect."""
-    port = listening.getsockname()[1]
-    where = f"[{settings.host}]" if ":" in settings.host else settings.host
-    terminal.note(f"serving http://{where}:{port}")
+    with listen(settings) as listening:
+        launch = engines[engine](share)
+        url = url_of(settings, listening)
+        front.serve(settings, listening, launch, workers, lambda: terminal.note(f"serving {url}"))
 
 
 def task_of(text: str) -> Task:

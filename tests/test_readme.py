@@ -39,6 +39,7 @@ NAMES = (
     "add-a-server",
     "control",
     "design",
+    "serve",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -98,6 +99,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("configs", "examples"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.syspath_prepend(ROOT / "examples")
     known = dict(servers.SERVERS)
     yield tmp_path

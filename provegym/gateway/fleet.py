@@ -14,7 +14,10 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Protocol
 
+from msgspec import Struct
+
 from provegym.errors import InfrastructureError, WorkerLost
+from provegym.gateway.settings import Settings
 from provegym.gateway.upstream import Answer, Asked, Pool
 
 log = logging.getLogger(__name__)
@@ -25,6 +28,13 @@ KEYS = 100_000
 """How many openings' keys are known, the latest."""
 LONGEST_PAUSE_SECONDS = 30.0
 """Between attempts to replace a worker that does not start."""
+
+
+class Plan(Struct, frozen=True):
+    """What a worker is; `settings.host` and `.port` say where it listens (port 0: anywhere)."""
+
+    name: str
+    settings: Settings
 
 
 class Handle(Protocol):

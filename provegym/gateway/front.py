@@ -17,9 +17,10 @@ from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from provegym.errors import InfrastructureError, WorkerLost
-from provegym.gateway import http, joined
+from provegym.gateway import joined
 from provegym.gateway.fleet import Fleet, Launch, Worker
 from provegym.gateway.guard import Guard
+from provegym.gateway.listening import runner
 from provegym.gateway.settings import Settings
 from provegym.gateway.upstream import Answer, Asked, Connection
 
@@ -212,15 +213,15 @@ def serve(
     """
     import uvloop
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, listening, Fleet(launch, size), ready))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        loop.run(_serve(settings, listening, Fleet(launch, size), ready))
 
 
 async def _serve(
     settings: Settings, listening: socket.socket, fleet: Fleet, ready: Callable[[], None]
 ) -> None:
     async with fleet:
-        server = http.runner(Guard(front(fleet, settings), settings))
+        server = runner(Guard(front(fleet, settings), settings))
         server.config.lifespan = "off"
         server.config.timeout_graceful_shutdown = GRACE_SECONDS
         ready()

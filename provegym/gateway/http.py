@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
-import uvicorn
 from mcp import types
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -27,11 +27,12 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from provegym.errors import InputError, SessionError, SessionUnknown
+from provegym.errors import SessionError, SessionUnknown
 from provegym.gateway import control, door, face, listing
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
 from provegym.gateway.guard import Guard, Replay
+from provegym.gateway.listening import listen, runner, url_of
 from provegym.gateway.rooms import Open, Room, Rooms, open_world, room_of
 from provegym.gateway.settings import Settings
 from provegym.world.sessions import Sessions
@@ -227,16 +228,6 @@ def new_rooms(settings: Settings) -> Rooms:
     return Sessions(time.monotonic, lambda: secrets.token_urlsafe(24), settings.idle)
 
 
-def listen(settings: Settings) -> socket.socket:
-    """A socket that accepts connections. Raises `InputError` where the address cannot be had."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
-    except OSError as error:
-        told = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
-        raise InputError(f"{told}; choose others with --host and --port") from error
-
-
 def serve(
     rooms: Rooms, settings: Settings, listening: socket.socket, open: Open = open_world
 ) -> None:
@@ -244,17 +235,15 @@ def serve(
     runner(app(rooms, settings, open)).run(sockets=[listening])
 
 
-def runner(app: ASGIApp) -> uvicorn.Server:
-    """The server of HTTP around an app. Nothing is logged of a request: its URL may hold the id
-    of a session, which is the right to use it.
-    """
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            loop="uvloop",
-            http="httptools",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-        )
-    )
+@contextmanager
+def background(app: ASGIApp, settings: Settings) -> Iterator[str]:
+    """Serve an app in a thread, and give its URL: a gateway inside of another program."""
+    server = runner(app)
+    with listen(settings) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield url_of(settings, listening)
+        finally:
+            server.should_exit = True
+            thread.join()

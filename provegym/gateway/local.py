@@ -14,9 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from provegym.errors import InfrastructureError
-from provegym.gateway.fleet import Launch
+from provegym.gateway.fleet import Launch, Plan
 from provegym.gateway.settings import Settings
-from provegym.gateway.worker import Plan
 
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0

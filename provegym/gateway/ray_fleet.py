@@ -13,9 +13,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from provegym.errors import InfrastructureError, InputError
-from provegym.gateway.fleet import Launch
+from provegym.gateway.fleet import Launch, Plan
 from provegym.gateway.settings import Settings
-from provegym.gateway.worker import Plan
 
 START_SECONDS = 300.0
 """A cluster may have to make room first."""

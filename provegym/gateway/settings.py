@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -48,6 +49,7 @@ class Settings(Struct, frozen=True):
             )
 
 
+@lru_cache(maxsize=1024)
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches an address."""
     return host == "localhost" or _address_is_loopback(host)

@@ -10,11 +10,11 @@ import threading
 import time
 
 import msgspec
-from msgspec import Struct
 
 from provegym.gateway import http
+from provegym.gateway.fleet import Plan
+from provegym.gateway.listening import listen, runner
 from provegym.gateway.rooms import Rooms
-from provegym.gateway.settings import Settings
 from provegym.world.sessions import Sessions
 
 ID_BYTES = 24
@@ -25,13 +25,6 @@ GRACE_SECONDS = 2
 """For requests under way, when a worker ends."""
 
 
-class Plan(Struct, frozen=True):
-    """What a worker is; `settings.host` and `.port` say where it listens (port 0: anywhere)."""
-
-    name: str
-    settings: Settings
-
-
 class Serving:
     """A worker of this process: its port is known, and requests wait until `run`."""
 
@@ -40,9 +33,9 @@ class Serving:
         rooms: Rooms = Sessions(
             time.monotonic, lambda: f"{plan.name}.{secrets.token_urlsafe(ID_BYTES)}", settings.idle
         )
-        self._listening = http.listen(settings)
+        self._listening = listen(settings)
         self.port: int = self._listening.getsockname()[1]
-        self._server = http.runner(http.app(rooms, settings))
+        self._server = runner(http.app(rooms, settings))
         self._server.config.timeout_keep_alive = KEEP_ALIVE_SECONDS
         self._server.config.timeout_graceful_shutdown = GRACE_SECONDS
         self._server.config.date_header = False  # the front adds one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,6 @@ import msgspec
 from mcp import Client
 from mcp.types import CallToolResult
 from msgspec.structs import replace
-from starlette.types import ASGIApp
 
 from provegym.gateway import http
 from provegym.gateway.rooms import Open, Room, Rooms, open_world
@@ -94,26 +92,12 @@ class House:
 
 
 @contextmanager
-def serving(app: ASGIApp, settings: Settings) -> Iterator[str]:
-    """The URL of an app that is served for real, with uvloop and httptools."""
-    runner = http.runner(app)
-    with http.listen(replace(settings, port=0)) as listening:
-        thread = threading.Thread(target=runner.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            runner.should_exit = True
-            thread.join()
-
-
-@contextmanager
 def house(
     settings: Settings, rooms: Rooms | None = None, open: Open = open_world
 ) -> Iterator[House]:
     """A gateway for the length of a test."""
     kept = http.new_rooms(settings) if rooms is None else rooms
-    with serving(http.app(kept, settings, open), settings) as url:
+    with http.background(http.app(kept, settings, open), replace(settings, port=0)) as url:
         yield House(kept, settings, url)
 
 
