@@ -23,6 +23,10 @@ EXAMPLES = example(
     "PROVEGYM_TOKEN=SECRET provegym serve --http --host 0.0.0.0",
     "provegym serve --http --workers 8",
 )
+Token = Annotated[
+    str | None,
+    typer.Option(envvar="PROVEGYM_TOKEN", help="Needed where other machines reach the address."),
+]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="So many processes share the sessions behind the port.")
 ]
@@ -47,12 +51,7 @@ def serve(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port; 8765 if not given, 0 for any.")
     ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PROVEGYM_TOKEN", help="Needed where other machines reach the address."
-        ),
-    ] = None,
+    token: Token = None,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="Another name that clients use; may be repeated.")
     ] = None,
