@@ -7,6 +7,7 @@ front's job: they end with it, however it ends. Ray restarts none of them.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from typing import Any
 
@@ -74,8 +75,8 @@ class Actor:
         ray.kill(self._actor)
 
 
-def launcher(settings: Settings, cluster: str | None = None) -> Launch:
-    """Starts workers in a cluster: the one at `cluster`, the one that runs here, or a new one.
+def launcher(settings: Settings) -> Launch:
+    """Starts workers in the cluster that RAY_ADDRESS names, else in a new one on this machine.
 
     Raises InputError without a token, since workers listen where other machines reach them.
     """
@@ -85,7 +86,7 @@ def launcher(settings: Settings, cluster: str | None = None) -> Launch:
         raise InputError(
             "workers on several machines listen on the network: give a token (--token)"
         )
-    ray.init(address=cluster, include_dashboard=False, log_to_driver=False)
+    ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     kind: Any = ray.remote(num_cpus=CPUS, max_restarts=0, scheduling_strategy="SPREAD")(Host)
 
     async def launch(name: str) -> Actor:

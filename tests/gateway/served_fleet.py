@@ -64,9 +64,12 @@ def serving(workers: int, *options: str) -> Iterator[Served]:
 def told(process: subprocess.Popen[str]) -> str:
     """The URL that the gateway says it listens at."""
     assert process.stderr is not None
-    words = process.stderr.readline().split()
-    assert words[:1] == ["serving"], f"{words} {process.stderr.read()}"
-    return words[1]
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line.startswith("serving "):
+            return line.split()[1]
+    raise AssertionError("".join(said))
 
 
 def end(process: subprocess.Popen[str]) -> str:

@@ -69,14 +69,16 @@ def test_a_batch_over_all_workers_answers_in_order(connection: Connection) -> No
     assert [r.json() for r in results] == [here[i].call(*CALL).json() for i in order]
 
 
-def test_what_is_asked_again_since_its_answer_was_lost_is_done_once(fleet: Served) -> None:
+def test_what_is_asked_again_since_its_answer_was_lost_is_done_once(
+    fleet: Served, connection: Connection
+) -> None:
     before = fleet.health().sessions
-    with losing(fleet.url, 1) as bad, provegym.connect(bad) as connection:
-        session = connection.open(1, ["banking"])
+    with losing(fleet.url, 1) as bad, provegym.connect(bad) as shaky:
+        opened = shaky.open(1, ["banking"])
     assert fleet.health().sessions == before + 1
-    with losing(fleet.url, 1) as bad, provegym.connect(bad) as connection:
-        RemoteSession(connection, Opened(session.id, "")).call(*transfer(5))
-        assert session.digest() == digest_after(transfer(5))
+    with losing(fleet.url, 1) as bad, provegym.connect(bad) as shaky:
+        RemoteSession(shaky, Opened(opened.id, "")).call(*transfer(5))
+    assert RemoteSession(connection, Opened(opened.id, "")).digest() == digest_after(transfer(5))
 
 
 def test_what_is_wrong_with_a_batch_is_said_as_by_one_worker(fleet: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -19,8 +20,22 @@ TOKEN = "secret"
 
 
 @pytest.fixture(scope="module")
-def fleet() -> Iterator[Served]:
-    process = start(2, 0, "--engine", "ray", "--token", TOKEN)
+def cluster() -> Iterator[str]:
+    """The address of a cluster of two cores."""
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    try:
+        yield ray.get_runtime_context().gcs_address
+    finally:
+        ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def fleet(cluster: str) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", cluster)
+        process = start(2, 0, "--engine", "ray", "--token", TOKEN)
     try:
         yield Served(told(process), process)
     finally:
