@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 
 import uvicorn
@@ -10,9 +11,16 @@ from starlette.types import ASGIApp
 from provegym.errors import InputError
 from provegym.gateway.settings import Settings
 
+FILES = 65_536
+"""Most open files, and so connections, that are asked of the system; many start with 1,024."""
+
 
 def listen(settings: Settings) -> socket.socket:
     """A socket that accepts connections. Raises `InputError` where the address cannot be had."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)

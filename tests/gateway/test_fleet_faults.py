@@ -16,36 +16,21 @@ from mcp.shared.exceptions import MCPError
 
 import provegym
 from provegym import records, worlds
-from provegym.config import Synth
 from provegym.errors import InfrastructureError
 from provegym.gateway.client import Connection, RemoteSession
-from provegym.graph.build import build
 from provegym.rewards import score
 from provegym.rollout.loop import Session
 from provegym.rollout.policies import POLICIES
 from provegym.rollout.reply import Policy, Reply
 from provegym.rollout.run import rollout_file
-from provegym.servers import load
-from provegym.synth.make import Plan
-from provegym.synth.pipeline import synthesize
 from provegym.types import Task, Trace
+from tests.gateway.fleet_tasks import write_tasks
 from tests.gateway.served_fleet import Served, end, gone, post, serving, start, told
-
-SERVERS = ("email", "calendar")
 
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Certified tasks whose ground truth has calls."""
-    folder = tmp_path_factory.mktemp("tasks")
-    graph = build([load(name) for name in SERVERS])
-    synthesize(
-        Plan(7, servers=SERVERS, others=SERVERS), Synth(limit=24), graph, folder / "all.jsonl"
-    )
-    kept = [task for task in records.read(folder / "all.jsonl", Task) if task.ground_truth][:16]
-    assert len(kept) == 16
-    records.write_atomic(folder / "tasks.jsonl", map(records.encode, kept))
-    return folder / "tasks.jsonl"
+    return write_tasks(tmp_path_factory.mktemp("tasks"), 16)
 
 
 @pytest.fixture(scope="module")
