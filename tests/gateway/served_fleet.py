@@ -7,12 +7,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-import httpx2
 import msgspec
 
 from provegym.gateway.joined import FleetHealth
@@ -27,14 +27,14 @@ class Served(NamedTuple):
     process: subprocess.Popen[str]
 
     def health(self) -> FleetHealth:
-        return msgspec.json.decode(httpx2.get(f"{self.url}/healthz").content, type=FleetHealth)
+        return msgspec.json.decode(get(self.url, "/healthz").body, type=FleetHealth)
 
     def until_whole(self, lost: int = 0) -> FleetHealth:
         """How the fleet is once so many workers died and each was replaced."""
         end = monotonic() + PATIENCE
         while (health := self.health()).lost < lost or health.status != "ok":
             assert monotonic() < end, health
-            sleep(0.02)
+            sleep(0.2)
         return health
 
 
@@ -92,5 +92,30 @@ def gone(pid: int) -> bool:
     return False
 
 
-def post(url: str, path: str, body: Any, **headers: str) -> httpx2.Response:
-    return httpx2.post(f"{url}{path}", json=body, headers=headers)
+class Answer(NamedTuple):
+    """Status and body."""
+
+    status: int
+    body: bytes
+
+    @property
+    def code(self) -> str:
+        """The error that it tells."""
+        return str(msgspec.json.decode(self.body)["error"]["code"])
+
+
+def get(url: str, path: str) -> Answer:
+    return ask(url, "GET", path, None, {})
+
+
+def post(url: str, path: str, body: Any, **headers: str) -> Answer:
+    """A POST of JSON, or of bytes as they are."""
+    content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return ask(url, "POST", path, content, headers)
+
+
+def ask(url: str, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+    with closing(HTTPConnection(url.removeprefix("http://"), timeout=PATIENCE)) as connection:
+        connection.request(method, path, body, {"content-type": "application/json", **headers})
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.read())

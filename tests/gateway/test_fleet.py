@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
-import httpx2
 import pytest
 from mcp import Client
 
@@ -15,7 +16,7 @@ import provegym
 from provegym.gateway.client import Connection, RemoteSession
 from provegym.gateway.wire import Opened
 from provegym.servers import world
-from tests.gateway.served_fleet import Served, post, serving
+from tests.gateway.served_fleet import Served, get, post, serving
 from tests.gateway.test_client import losing
 
 CALL = ("list_accounts", "{}")
@@ -83,17 +84,17 @@ def test_what_is_asked_again_since_its_answer_was_lost_is_done_once(
 
 def test_what_is_wrong_with_a_batch_is_said_as_by_one_worker(fleet: Served) -> None:
     answer = post(fleet.url, "/v1/calls", {"calls": [{"session": "w0.x"}]})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_body")
-    answer = httpx2.post(f"{fleet.url}/v1/calls", content=b"{")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "not_json")
+    assert (answer.status, answer.code) == (422, "invalid_body")
+    answer = post(fleet.url, "/v1/calls", b"{")
+    assert (answer.status, answer.code) == (400, "not_json")
 
 
 def test_an_id_that_no_worker_gave_is_unknown(fleet: Served) -> None:
     for name in ("w0.x", "w7.x", "x", "w-1.x", "w\N{SUPERSCRIPT TWO}.x"):
-        answer = httpx2.get(f"{fleet.url}/v1/sessions/{name}")
-        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "session_unknown")
+        answer = get(fleet.url, f"/v1/sessions/{quote(name)}")
+        assert (answer.status, answer.code) == (404, "session_unknown")
     calls = [{"session": name, "name": CALL[0]} for name in ("w0.x", "w7.x", "y")]
-    results = post(fleet.url, "/v1/calls", {"calls": calls}).json()["results"]
+    results = json.loads(post(fleet.url, "/v1/calls", {"calls": calls}).body)["results"]
     assert [r["value"]["error"]["code"] for r in results] == ["session_unknown"] * 3
 
 
@@ -102,13 +103,15 @@ def test_the_list_health_and_metrics_are_those_of_all_workers(
 ) -> None:
     before = fleet.health()
     opened = {connection.open(1, ["banking"]).id for _ in range(4)}
-    listed = httpx2.get(f"{fleet.url}/v1/sessions").json()["sessions"]
+    listed = json.loads(get(fleet.url, "/v1/sessions").body)["sessions"]
     assert opened <= {session["id"] for session in listed}
     after = fleet.health()
     assert (after.status, after.wanted, after.lost) == ("ok", 2, 0)
     assert after.sessions == before.sessions + 4 == len(listed)
     assert after.sessions == sum(worker.sessions or 0 for worker in after.workers.values())
-    assert f"provegym_sessions {after.sessions:.1f}\n" in httpx2.get(f"{fleet.url}/metrics").text
+    metrics = get(fleet.url, "/metrics").body.decode()
+    assert f"provegym_sessions {after.sessions:.1f}\n" in metrics
+    assert "provegym_workers 2\n" in metrics
 
 
 def test_a_worker_answers_for_its_sessions_without_the_front(
@@ -116,8 +119,8 @@ def test_a_worker_answers_for_its_sessions_without_the_front(
 ) -> None:
     session = connection.open(1, ["banking"])
     workers = fleet.health().workers
-    urls = {name: f"{w.url}/v1/sessions/{session.id}" for name, w in workers.items()}
-    found = {name: httpx2.get(url).status_code for name, url in urls.items()}
+    path = f"/v1/sessions/{session.id}"
+    found = {name: get(worker.url, path).status for name, worker in workers.items()}
     assert found.pop(worker_of(session.id)) == 200
     assert list(found.values()) == [404]
 

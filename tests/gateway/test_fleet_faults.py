@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -25,7 +24,7 @@ from provegym.rollout.reply import Policy, Reply
 from provegym.rollout.run import rollout_file
 from provegym.types import Task, Trace
 from tests.gateway.fleet_tasks import write_tasks
-from tests.gateway.served_fleet import Served, end, gone, post, serving, start, told
+from tests.gateway.served_fleet import Served, end, get, gone, post, serving, start, told
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +114,8 @@ def test_lost_sessions_stay_dead_and_a_new_worker_takes_new_ones(
     assert worker_of(dead) not in after.workers
     assert worker_of(alive) in after.workers
     for _ in range(2):
-        answer = httpx2.get(f"{fleet.url}/v1/sessions/{dead.id}")
-        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "worker_lost")
+        answer = get(fleet.url, f"/v1/sessions/{dead.id}")
+        assert (answer.status, answer.code) == (502, "worker_lost")
     with pytest.raises(InfrastructureError, match="is gone, and its sessions with it"):
         dead.call("list_accounts", "{}")
     results = connection.call_many(
@@ -175,4 +174,4 @@ def test_a_token_is_asked_for_at_the_front_and_at_every_worker() -> None:
 
 def opened(url: str, **headers: str) -> int:
     """The status of an answer to who wants to open a session."""
-    return post(url, "/v1/sessions", {"seed": 1, "servers": ["banking"]}, **headers).status_code
+    return post(url, "/v1/sessions", {"seed": 1, "servers": ["banking"]}, **headers).status
