@@ -26,8 +26,9 @@ PATIENCE_SECONDS = 60.0
 """How long a request that any worker may answer waits while none is ready."""
 KEYS = 100_000
 """How many openings' keys are known, the latest."""
+FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
-"""Between attempts to replace a worker that does not start."""
+"""Between attempts to replace a worker that does not start; each pause is twice the one before."""
 
 
 class Plan(Struct, frozen=True):
@@ -199,7 +200,7 @@ class Fleet:
             worker = await self._replace()
 
     async def _replace(self) -> Worker:
-        pause = 1.0
+        pause = FIRST_PAUSE_SECONDS
         while True:
             try:
                 return await self._start()
