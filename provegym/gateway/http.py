@@ -219,7 +219,10 @@ def stack(doors: Sequence[Door], routes: Sequence[BaseRoute], settings: Settings
             yield
 
     return Starlette(
-        routes=routes, middleware=[Middleware(Guard, settings=settings)], lifespan=lifespan
+        routes=routes,
+        middleware=[Middleware(Guard, settings=settings)],
+        exception_handlers={**control.ERRORS},
+        lifespan=lifespan,
     )
 
 
