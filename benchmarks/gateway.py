@@ -11,7 +11,6 @@ shares; peers are measured in turns, and the least of several rounds counts.
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -46,15 +45,15 @@ _encode = msgspec.json.Encoder().encode
 
 def serve(peer: str) -> None:
     """Be a peer: print the port, then serve until killed."""
-    from provegym.gateway import http
+    from provegym.gateway.listening import listen, runner
     from provegym.gateway.settings import Settings
 
     settings = Settings(port=0)
     app = PEERS[peer](settings)
-    with http.listen(settings) as listening:
+    with listen(settings) as listening:
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
-        http.runner(app).run(sockets=[listening])
+        runner(app).run(sockets=[listening])
 
 
 def gateway(settings: Any) -> Any:
@@ -130,10 +129,9 @@ class Peer(Struct):
     pid: int
 
     def seconds(self) -> float:
-        """CPU time of the process so far, user and system."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU time of the process's one busy thread so far, user and system."""
+        with open(f"/proc/{self.pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e9
 
 
 @contextmanager
