@@ -28,7 +28,7 @@ ANY = {
 }
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "__init__": set(),
+    "__init__": {"gateway"},  # `provegym.connect`, imported when it is called
     "types": set(),
     "errors": set(),
     "seeding": set(),
@@ -91,6 +91,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "httpx2": ("llm/",),
     "requests": ("llm/",),
     "aiohttp": ("llm/",),
+    "prometheus_client": ("gateway/",),
     "starlette": ("gateway/", "viewer/"),
     "uvicorn": ("gateway/", "viewer/"),
     "typer": (

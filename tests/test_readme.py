@@ -37,6 +37,7 @@ NAMES = (
     "teacher",
     "graph",
     "add-a-server",
+    "control",
     "design",
     "serve",
 )

@@ -124,7 +124,7 @@ def _call(room: Room, call: CallRequest) -> Result:
 def _given(raw: Raw) -> str | bytes:
     """An object's text as it is, a string's content."""
     text = bytes(raw)
-    if not text.startswith(b'"'):
+    if text[:1] != b'"':
         return text
     try:
         return _text_of(text)

@@ -24,17 +24,18 @@ from provegym.errors import (
 )
 from provegym.gateway import metrics, openapi
 from provegym.gateway.batch import code_of
-from provegym.gateway.operations import OPERATIONS, Desk, Operation, Settings
+from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
 from provegym.gateway.rooms import Open, Rooms, open_world
 from provegym.gateway.wire import ErrorAnswer, Problem
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+NO_SETTINGS = Limits()
 NO_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 _encode = msgspec.json.Encoder().encode
 
 
-def routes(rooms: Rooms, settings: Settings, open: Open = open_world) -> list[Route]:
+def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_world) -> list[Route]:
     """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`."""
     desk = Desk(rooms, settings, open)
     found = [

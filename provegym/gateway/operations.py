@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from msgspec import Struct
+
 import provegym
 from provegym.errors import InputError, LimitReached
 from provegym.gateway import batch, wire
@@ -35,6 +37,13 @@ class Settings(Protocol):
     def deadline(self) -> float:
         """Seconds for the calls of one request that names no deadline."""
         ...
+
+
+class Limits(Struct, frozen=True):
+    """These settings by themselves, where the control API is served alone."""
+
+    sessions: int = 10_000
+    deadline: float = 30.0
 
 
 class Desk(NamedTuple):

@@ -90,17 +90,12 @@ class Room:
         self._taken = 0
         self._offered: list[str] | None = None
         self._all = tuple(session.tools())
+        self._known = world.tools if (world := getattr(session, "world", None)) else {}
+        self.blocking: bool = getattr(session, "blocking", False)
+        """Whether the session waits for something outside of this process, so that what is done
+        with it belongs into a thread of its own."""
         self._lock = Lock()  # a retry waits for the call that it repeats, where calls take time
         self.enter(turn)
-
-    @property
-    def blocking(self) -> bool:
-        """Whether the session waits for something outside of this process, so that what is done
-        with it belongs into a thread of its own.
-        """
-        return getattr(self.session, "blocking", False)
-
-    # -- what is shown ---------------------------------------------------------------------
 
     def enter(self, turn: int) -> None:
         """The user turn (0-based) that calls belong to from now on; its tools join those shown.
@@ -163,14 +158,9 @@ class Room:
         else:
             if self.task is not None:
                 self._record(name, arguments, result.outcome, result.builtins())
-        METER.count(self._server_of(name), result.outcome, perf_counter() - start)
+        bound = self._known.get(name)
+        METER.count(bound.place if bound else "", result.outcome, perf_counter() - start)
         return result
-
-    def _server_of(self, tool: str) -> str:
-        """The server that has the tool, "" where that is not known."""
-        world = getattr(self.session, "world", None)
-        bound = world.tools.get(tool) if world else None
-        return bound.server.name if bound else ""
 
     def _remember(self, key: str, mark: bytes, result: Result) -> Result:
         if result.outcome != "infrastructure":

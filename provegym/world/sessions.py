@@ -83,9 +83,10 @@ class Sessions(Generic[S]):
 
         Raises SessionUnknown, SessionClosed or SessionExpired.
         """
-        self.expire()
+        now = self._clock()
+        self._expire(now)
         live = self._find(name)
-        live.used = self._clock()
+        live.used = now
         self._live.move_to_end(name)
         return live.session
 
@@ -97,7 +98,10 @@ class Sessions(Generic[S]):
 
     def expire(self) -> int:
         """End every session that was idle for too long; how many those were."""
-        limit = self._clock() - self._idle
+        return self._expire(self._clock())
+
+    def _expire(self, now: float) -> int:
+        limit = now - self._idle
         count = 0
         while self._live:
             name, live = next(iter(self._live.items()))
