@@ -41,6 +41,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # White space around a field is no part of it (RFC 9110, 5.5); httptools leaves some.
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         try:
             check(scope, self._settings)
             first = await whole(scope, receive, self._settings.max_body)

@@ -7,7 +7,8 @@ comes from. A tool that the library does not know is taken to be as harmful as M
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -103,8 +104,7 @@ def value_schema(annotation: Any) -> dict[str, Any]:
     """
     kinds = _alternatives(annotation)
     if NoneType in kinds:
-        others = [value_schema(kind) for kind in kinds if kind is not NoneType]
-        return {"anyOf": [*others, {"type": "null"}]}
+        return {"anyOf": [value_schema(_given(annotation)), {"type": "null"}]}
     if len(kinds) > 1:
         return _enum(kinds)
     field = take_apart("", annotation)
@@ -128,10 +128,17 @@ def _enum(kinds: tuple[Any, ...]) -> dict[str, Any]:
 
 def _record_schema(record: type[Struct]) -> dict[str, Any]:
     hints = get_type_hints(record, include_extras=True)
-    omits = record.__struct_config__.omit_defaults
     fields = msgspec.structs.fields(record)
+    omits = record.__struct_config__.omit_defaults
+    if omits:  # a null that is the default is left out
+        hints |= {f.name: _given(hints[f.name]) for f in fields if f.default is None}
     return {
         "type": "object",
         "properties": {f.encode_name: value_schema(hints[f.name]) for f in fields},
         "required": [f.encode_name for f in fields if f.required or not omits],
     }
+
+
+def _given(annotation: Any) -> Any:
+    """What a value is that is not None."""
+    return reduce(or_, [kind for kind in _alternatives(annotation) if kind is not NoneType])
