@@ -19,7 +19,7 @@ EXAMPLES = example(
     "provegym serve banking",
     "provegym serve --task tasks.jsonl:TASK_ID",
     "provegym serve --http --servers banking,calendar --port 8765",
-    "PROVEGYM_TOKEN=SECRET provegym serve --http --host 0.0.0.0",
+    "PROVEGYM_TOKEN=$(openssl rand -hex 32) provegym serve --http --host 0.0.0.0",
 )
 
 
@@ -54,6 +54,10 @@ def serve(
     sessions: Annotated[
         int | None, typer.Option(min=1, help="Most sessions at once; 10000 if not given.")
     ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=0, help="Most requests a second to one session; 1000, or 0 for any."),
+    ] = None,
 ) -> None:
     """Serve worlds over MCP: to one client over stdio, or to many over HTTP."""
     from provegym.gateway.settings import Settings
@@ -72,6 +76,7 @@ def serve(
         "task": task_of(task) if task else None,
         "idle": idle,
         "sessions": sessions,
+        "rate": rate,
     }
     settings = Settings(**{k: value for k, value in given.items() if value is not None})
     if http:
@@ -88,6 +93,8 @@ def over_http(settings: Settings) -> None:
 
     with http.listen(settings) as listening:
         terminal.note(f"serving {http.url_of(settings, listening)}")
+        if not settings.token:
+            terminal.note("without a token: every program of this machine may use all of it")
         http.serve(http.new_rooms(settings), settings, listening)
 
 

@@ -252,7 +252,7 @@ SEEN = [
 def test_off_loopback_addresses_and_given_names_are_known(
     host: str, hosts: tuple[str, ...], status: int | None
 ) -> None:
-    settings = Settings(host="0.0.0.0", token="t", hosts=hosts)
+    settings = Settings(host="0.0.0.0", token="t" * 16, hosts=hosts)
     scope = {"headers": [(b"host", host.encode())], "path": "/s/x/mcp"}
     if status is None:
         check(scope, settings)
