@@ -53,7 +53,8 @@ class Guard:
         except Refused as refused:
             await refuse(send, refused)
             return
-        await self._app(scope, Replay(first, receive), send)
+        if first["type"] == "http.request":  # or the client left before all was told
+            await self._app(scope, Replay(first, receive), send)
 
     def _check_rate(self, scope: Scope) -> None:
         wait = self._rates.take(who_asks(scope))

@@ -320,7 +320,7 @@ def runner(app: ASGIApp) -> uvicorn.Server:
             loop="uvloop",
             http=Connection,
             ws="none",
-            log_level="warning",
+            log_level="error",  # a line for each broken request would let anybody fill a disk
             access_log=False,
             server_header=False,
         )

@@ -69,7 +69,8 @@ def _check_token(token: str, is_private: bool) -> None:
         raise InputError("the token may hold visible ASCII characters alone, and no space")
     if len(token) < TOKEN_LENGTH and not is_private:
         raise InputError(
-            f"a token of {len(token)} characters can be guessed; give at least {TOKEN_LENGTH}, as `openssl rand -hex 32` makes"
+            f"a token of {len(token)} characters can be guessed; give at least {TOKEN_LENGTH}, "
+            "as `openssl rand -hex 32` makes"
         )
 
 
