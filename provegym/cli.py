@@ -15,6 +15,7 @@ import typer
 
 from provegym import (
     __version__,
+    cli_add,
     cli_dataset,
     cli_graph,
     cli_serve,
@@ -74,6 +75,7 @@ def main() -> None:
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; the one place where errors end."""
     try:
+        take_in(Path.cwd())
         command = typer.main.get_command(app)
         arguments = arguments or ["--help"]
         code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
@@ -96,6 +98,14 @@ def call(arguments: Sequence[str]) -> int:
         return 2
     except typer.Abort:
         return 130
+
+
+def take_in(folder: Path) -> None:
+    """Make the external servers of the folder's provegym.toml known, if there is one."""
+    if (folder / "provegym.toml").exists():
+        from provegym.gateway.external.places import register
+
+        register(folder)
 
 
 @app.callback(invoke_without_command=True)
@@ -134,6 +144,7 @@ app.add_typer(cli_dataset.app, name="dataset")
 app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
 app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
+app.command(epilog=cli_add.EXAMPLES)(cli_add.add)
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))
@@ -144,6 +155,7 @@ def certify(
     """Prove anew, on live sessions, that each task is sound; exits with 1 if one is not."""
     from provegym.rollout.run import load_tasks
     from provegym.synth.certify import certify as examine
+    from provegym.synth.certify import failed as failed_of
     from provegym.worlds import world_of
 
     loaded = load_tasks(tasks)
@@ -152,8 +164,8 @@ def certify(
         for number, task in enumerate(loaded, start=1):
             found = examine(task, world_of(task))
             checks = {**found.checks, "same_digest": found.digest == task.certificate.digest}
-            if not all(checks.values()):
-                failed[task.id] = [name for name, passed in checks.items() if not passed]
+            if missed := failed_of(checks):
+                failed[task.id] = missed
             advance(number, len(loaded))
     if json:
         terminal.as_json({"tasks": len(loaded), "failed": failed})

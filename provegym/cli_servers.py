@@ -68,9 +68,17 @@ def check_contract(
 ) -> None:
     """Hold servers to the contract that every server must satisfy; exits with 1 if one fails."""
     from provegym import servers as library
+    from provegym.errors import InputError
     from provegym.world.contract import check
 
     chosen = [library.load(name) for name in names or library.SERVERS]
+    outside = [server.name for server in chosen if server.outside]
+    if names and outside:
+        raise InputError(
+            f"{outside[0]} runs outside: the contract is for servers of the library; the "
+            "certificates of its tasks say how far it keeps its word"
+        )
+    chosen = [server for server in chosen if not server.outside]
     reports = []
     with terminal.progress("check") as advance:
         for server in chosen:

@@ -38,6 +38,7 @@ NAMES = (
     "graph",
     "add-a-server",
     "control",
+    "external",
     "design",
     "serve",
 )

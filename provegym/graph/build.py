@@ -6,6 +6,9 @@ from provegym.graph.bridges import bridges
 from provegym.graph.edges import Edge, Graph, explicit_edges, implicit_edges, schema_hash
 from provegym.world.server import Server
 
+OUTSIDE = 1, 2
+"""Worlds and tries for a server outside: its worlds are alike, and a write there may cost a process
+of its own."""
 BRIDGED_WORLDS = 2
 """Worlds that bridges are sought in; their stories differ."""
 
@@ -20,7 +23,8 @@ def build(servers: list[Server], seed: int = 0, worlds: int = 6, tries: int = 6)
         explicit = list(explicit_edges(server))
         known = {(e.source, e.target) for e in explicit}
         edges += explicit
-        edges += implicit_edges(server, known, seed, worlds, tries)
+        bounds = OUTSIDE if server.outside else (worlds, tries)
+        edges += implicit_edges(server, known, seed, *bounds)
     joined = bridges(servers, seed, BRIDGED_WORLDS) if len(servers) > 1 else []
     tools = tuple(name for s in servers for name in s.tools)
     total = sum(len(s.tools) * (len(s.tools) - 1) for s in servers)

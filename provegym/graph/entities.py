@@ -87,12 +87,10 @@ def walk(
     if not steps:
         if isinstance(value, str) and value:
             yield path, value, around or {}
-    elif value is None:
-        return
-    elif steps[0] == "*":
+    elif steps[0] == "*" and isinstance(value, list):
         for i, item in enumerate(value):
             yield from walk(item, steps[1:], f"{path}/{i}", around)
-    else:
+    elif isinstance(value, dict):
         yield from walk(value.get(steps[0]), steps[1:], f"{path}/{steps[0]}", value)
 
 

@@ -31,14 +31,18 @@ SERVERS: dict[str, str] = {
     "vehicle": "provegym.servers.vehicle",
     "video_meeting": "provegym.servers.video_meeting",
 }
-"""Where each server lives; a module there holds `SERVER`."""
+"""Where each server lives: a module that holds `SERVER`, or `MODULE:TEXT` for one whose
+`server(TEXT)` makes it, the same one for the same text.
+"""
 
 
 def load(name: str) -> Server:
     """The server of that name; UnknownName lists the valid ones."""
     if name not in SERVERS:
         raise UnknownName("server", name, sorted(SERVERS))
-    server: Server = import_module(SERVERS[name]).SERVER
+    place, _, told = SERVERS[name].partition(":")
+    module = import_module(place)
+    server: Server = module.server(told) if told else module.SERVER
     return server
 
 

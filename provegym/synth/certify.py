@@ -6,7 +6,7 @@ the check's name. Every check holds under both presets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,6 +22,8 @@ from provegym.world.tool import Effect, Tool
 from provegym.world.world import World
 
 JUDGES = ("paper", "strict")
+NOTED = frozenset(["deterministic"])
+"""Checks that say something of a task and keep none out."""
 EPSILON = 1e-9
 _DRAWS = 4
 """Values of a parameter's type that are drawn to find one that differs."""
@@ -38,7 +40,12 @@ def certify(task: Task, world: World, start: Moment | None = None) -> Certificat
     examiner = _Examiner(task, start or start_of(world, task_tools(task)))
     checks = examiner.with_calls() if task.ground_truth else examiner.without_calls()
     found = dict(checks)
-    return Certificate(all(found.values()), examiner.played.end.digest, found, examiner.totals)
+    return Certificate(not failed(found), examiner.played.end.digest, found, examiner.totals)
+
+
+def failed(checks: Mapping[str, bool]) -> list[str]:
+    """The checks that do not hold and ought to."""
+    return [name for name, passed in checks.items() if not passed and name not in NOTED]
 
 
 def task_tools(task: Task) -> list[str]:
@@ -80,7 +87,10 @@ class _Examiner:
     def with_calls(self) -> Iterator[tuple[str, bool]]:
         made, n, goal = self.played.calls, len(self.calls), self.task.final_changes
         yield "replays_ok", all(c.outcome == "ok" for c in made)
-        yield "same_results", [c.result for c in made] == [c.result for _, c in self.calls]
+        differing = self._differing()
+        yield "same_results", differing <= self._idle()
+        if self._outside():
+            yield "deterministic", not differing
         yield "same_changes", self.played.end.changes == goal
         yield "not_done_at_start", not goal or not _holds(self.start.session, goal)
         yield "scores_maximum", self._is_maximum()
@@ -93,6 +103,25 @@ class _Examiner:
         yield "extra_never_pays", all(map(self._never_pays, self._extra()))
         yield "repeat_never_pays", all(map(self._never_pays, self._repeated()))
         yield "over_budget_is_lower", self._lower((n, self._over_budget()))
+
+    def _differing(self) -> set[str]:
+        """Ids of the calls that did not give again what the ground truth says they gave."""
+        pairs = zip(self.played.calls, self.calls, strict=True)
+        return {call.id for made, (_, call) in pairs if made.result != call.result}
+
+    def _outside(self) -> bool:
+        """Whether a server of the world runs outside, so that results may differ."""
+        return any(server.outside for server in self.start.session.world.servers.values())
+
+    def _idle(self) -> set[str]:
+        """Ids of the calls of servers outside that may give something else each time: those that
+        only read, and whose results no other call uses.
+        """
+        known = self.start.session.world.tools
+        used = {ref.call for _, call in self.calls for ref in call.refs.values()}
+        bound = {call.id: known[call.name] for _, call in self.calls if call.name in known}
+        reading = {i for i, b in bound.items() if b.server.outside and b.tool.effect == "read"}
+        return reading - used
 
     def _is_maximum(self) -> bool:
         totals = [(s.total or 0, s.max_total or 0) for s in self.scores]

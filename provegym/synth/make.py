@@ -16,10 +16,11 @@ from msgspec.structs import replace
 
 from provegym import servers as library
 from provegym.config import Synth
+from provegym.errors import ServerFault
 from provegym.graph.edges import Graph
 from provegym.graph.paths import BRIDGED, Crossings, Paths
 from provegym.seeding import derive, rng
-from provegym.synth.certify import certify
+from provegym.synth.certify import certify, failed
 from provegym.synth.draft import Draft, OfflineTeacher, Shape, draw
 from provegym.synth.external import conversation, drawn
 from provegym.synth.filters import MAX_ERROR_RATE, error_rate, secrets_are_traceable
@@ -115,6 +116,10 @@ class Maker:
                 return self._make(i, server, shape, rnd, number, aims.get(server, ()))
             except Rejected as error:
                 reason = str(error)
+            except ServerFault:
+                if not library.load(server).outside:
+                    raise
+                reason = "server_lost"
         return Rejection(self.id(i), reason)
 
     def _make(
@@ -180,9 +185,8 @@ def screen(spoken: list[Spoken], start: Moment) -> None:
 def certified(task: Task, spoken: list[Spoken], start: Moment) -> Candidate:
     """The task with its certificate. Raises `Rejected` with the check that failed."""
     certificate = certify(task, start.session.world, start)
-    for name, passed in certificate.checks.items():
-        if not passed:
-            raise Rejected(f"certificate:{name}")
+    for name in failed(certificate.checks):
+        raise Rejected(f"certificate:{name}")
     return Candidate(replace(task, certificate=certificate), _conversation(task, spoken))
 
 

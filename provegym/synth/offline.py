@@ -313,9 +313,8 @@ class Drafter:
         """No turn has a call: wishes for other servers, or for a tool that is hidden."""
         if self.shape.irrelevant and self.others:
             return [self._irrelevant(again=i > 0) for i in range(self.shape.turns)]
-        hidden = self.rnd.choice(
-            [t.name for t in self.server.tools.values() if t.effect == "write"]
-        )
+        writes = [t.name for t in self.server.tools.values() if t.effect == "write"]
+        hidden = self.rnd.choice(writes or list(self.server.tools))
         if not self.planner.extend(hidden):
             raise Rejected("unsolved")
         step = self.planner.steps[-1]

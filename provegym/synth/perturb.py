@@ -11,6 +11,9 @@ from msgspec.structs import replace
 from provegym.types import Tool
 from provegym.world.server import Server
 
+MOST_TOOLS = 128
+"""Tools that providers of models take in one request; no task shows more."""
+
 
 def tool_list(
     needed: Sequence[str],
@@ -24,12 +27,13 @@ def tool_list(
     """The tools a task shows, shuffled, and how many of them are distractors.
 
     `needed` always stay; the rest of the `servers` fills up to `most` (0 = all of them), except
-    the `hidden`; `distractors` come from `others` and stay within `most`.
+    the `hidden`; `distractors` come from `others` and stay within `most`. There are never more
+    than `MOST_TOOLS`.
     """
     away = set(hidden)
     own = {n: t.schema for s in servers for n, t in s.tools.items() if n not in away}
     foreign = {n: t.schema for s in others for n, t in s.tools.items()}
-    room = max(0, most - len(needed)) if most else len(own) + distractors
+    room = max(0, min(most or MOST_TOOLS, MOST_TOOLS) - len(needed))
     count = min(distractors, room, len(foreign))
     rest = [n for n in own if n not in needed]
     fill = min(len(rest), room - count)

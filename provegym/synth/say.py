@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from provegym.graph.entities import noun
@@ -87,10 +88,15 @@ def value(tool: Tool, name: str, given: Any) -> str:
     if isinstance(given, bool):
         return "yes" if given else "no"
     if isinstance(given, list):
-        return " and ".join(str(item) for item in given)
+        return " and ".join(_text(item) for item in given)
     if isinstance(given, str) and (kind == "text" or not given.strip() or " " in given):
         return f'"{given}"'
-    return str(given)
+    return _text(given)
+
+
+def _text(given: Any) -> str:
+    """A value as text; a record, which nobody says, as JSON."""
+    return msgspec.json.encode(given).decode() if isinstance(given, dict | list) else str(given)
 
 
 def may_stay_open(parameter: Field) -> bool:

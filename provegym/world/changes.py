@@ -26,6 +26,7 @@ def canonical_changes(
     """`{table: {row: {field: value} | None}}` of every difference from the templates."""
     created: dict[str, dict[str, dict[str, Any]]] = {}
     changed: dict[str, dict[str, dict[str, Any] | None]] = {}
+    overlays = {name: own for name, own in overlays.items() if templates[name].row.told}
     for name, own in overlays.items():
         base = templates[name].rows
         created[name] = {k: _visible(row) for k, row in own.items() if row and k not in base}

@@ -65,7 +65,9 @@ def value(p: Field, state: State, rnd: Random) -> Any:
         return _record(p.type, state, rnd)
     if p.type is bool:
         return rnd.random() < 0.5
-    if p.type is str:
+    if p.type is dict:
+        return {}
+    if p.type in (str, object):
         return _text(p, state, rnd)
     return _number(p, rnd)
 

@@ -22,7 +22,10 @@ KEYWORDS = frozenset(
         *("minimum", "maximum", "description", "default"),
     )
 )
-_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_TYPES: dict[type, str] = {
+    **{str: "string", int: "integer", float: "number", bool: "boolean"},
+    dict: "object",  # of any members; only a server outside has such values
+}
 
 
 def parameters_schema(

@@ -67,6 +67,8 @@ class Server:
     tools: dict[str, Tool]
     seed: Callable[[Cast, Random], Seeds]
     violations: Callable[[Any], Iterable[str]]
+    outside: bool = False
+    """Whether it runs in another process, whose results may depend on more than seed and calls."""
 
 
 def collect(module: Any) -> dict[str, Tool]:

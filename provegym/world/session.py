@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from provegym.errors import ServerFault, SessionClosed
+from provegym.errors import InfrastructureError, ServerFault, SessionClosed
 from provegym.types import Changes, Outcome
 from provegym.types import Tool as ToolSchema
 from provegym.world.changes import canonical_changes
@@ -122,10 +122,10 @@ class Session:
             value = run(*(first + given))  # joined tuples: half the cost of `run(state, *given)`
         except Refused as refusal:
             self._roll_back()
-            return Result("tool_error", _error(refusal.code, refusal.message, refusal.details))
+            return Result(refusal.outcome, _error(refusal.code, refusal.message, refusal.details))
         except BaseException as error:  # an interrupt must not leave half a call behind either
             self._roll_back()
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and not isinstance(error, InfrastructureError):
                 raise ServerFault(f"tool {tool.name} failed: {error!r}") from error
             raise
         if self._undo:

@@ -28,6 +28,8 @@ class Row(Struct, frozen=True, gc=False):
     """
 
     label: ClassVar[str] = ""
+    told: ClassVar[bool] = True
+    """Whether a session's changes tell of such rows."""
 
     id: str
 

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from random import Random
-from typing import Any, Literal, NoReturn, get_type_hints
+from typing import Any, ClassVar, Literal, NoReturn, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT
 
-from provegym.types import Function
+from provegym.types import Function, Outcome
 from provegym.types import Tool as ToolSchema
 from provegym.world.fields import SENSITIVE, Field, take_apart
 from provegym.world.schema import argument_struct, format_check, parameters_schema
@@ -32,6 +32,8 @@ Sampler = Callable[[Any, Random], dict[str, Any]]
 
 class Refused(Exception):
     """A tool's refusal: becomes the result `{"error": {code, message, details}}`."""
+
+    outcome: ClassVar[Outcome] = "tool_error"
 
     def __init__(self, code: str, message: str, **details: Any) -> None:
         super().__init__(message)

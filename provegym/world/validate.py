@@ -24,7 +24,7 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 100
 """Deeper values are refused, so that no outcome depends on how deep the caller's stack is."""
 
-_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object"}
 _SEEN = 80
 """How many characters of a wrong value a message repeats."""
 
@@ -185,7 +185,7 @@ def _has_type(value: Any, expected: type) -> bool:
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
-    return {**_NAMES, list: "array", dict: "object"}.get(type(value), type(value).__name__)
+    return {**_NAMES, list: "array"}.get(type(value), type(value).__name__)
 
 
 def _value_problem(f: Field, value: Any, at: str) -> Problem | None:

@@ -1,0 +1,36 @@
+"""`provegym add`: settings are written once the server has really been listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from provegym.errors import InputError
+from provegym.gateway.external import settings
+from provegym.gateway.external.learned import Learned
+from provegym.gateway.external.library import Site
+from provegym.gateway.external.places import register
+from provegym.gateway.external.settings import External
+from provegym.records import write_atomic
+from provegym.servers import SERVERS
+
+
+def add(folder: Path, name: str, told: External) -> Learned:
+    """Find out about the server and add it to the folder's `provegym.toml`.
+
+    Raises `InputError` for a name that is taken and settings that do not fit, `ServerFault` where
+    the server does not start; nothing is written then.
+    """
+    path = (folder / settings.FILE).resolve()
+    if name in SERVERS or name in settings.read(path):
+        raise InputError(f"there is a server {name!r} already; take another name")
+    settings.check(name, told, path)
+    site = Site(name, path, told)
+    try:
+        learned = site.learned()
+    finally:
+        site.close()
+    before = path.read_text("utf-8").rstrip("\n") + "\n\n" if path.exists() else ""
+    lines = (before + settings.table(name, told)).splitlines()
+    write_atomic(path, [line.encode() for line in lines])
+    register(folder)
+    return learned

@@ -1,0 +1,273 @@
+"""One connection to an external server: a client in a task of its own, asked from any thread.
+
+The SDK's client may only be used by the task that opened it (anyio's cancel scopes), so each
+connection is a task that takes requests from a queue, one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import httpx2
+import mcp_types as types
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from provegym.errors import InputError, ServerFault
+from provegym.gateway.external import folders, leash
+from provegym.gateway.external.loop import loop
+from provegym.gateway.external.results import Answer, answer
+from provegym.gateway.external.settings import FOLDER, HOME, External
+
+T = TypeVar("T")
+Ask = Callable[[Client], Awaitable[Any]]
+
+GRACE = 5.0
+"""Seconds beyond a deadline after which the task itself is given up."""
+MOST_PAGES = 100
+"""Pages of a list of tools that are read."""
+SAID = 300
+"""Characters of what a lost server last said."""
+SEED = "PROVEGYM_SEED"
+"""The environment variable that tells a process the seed of its world."""
+
+
+class Listing(NamedTuple):
+    """What a server says of itself."""
+
+    title: str
+    tools: list[types.Tool]
+
+
+class Connection:
+    """A live server. `start` it, then `listing` and `call`; `close` it at the end."""
+
+    def __init__(self, name: str, told: External, home: Path, seed: int) -> None:
+        """`home` is the folder that the settings' paths are relative to."""
+        self.name, self.told, self._home, self._seed = name, told, home, seed
+        self.lost = False
+        """Whether it can no longer be asked."""
+        self.folder = Path()
+        self._jobs: asyncio.Queue[tuple[Ask, concurrent.futures.Future[Any]] | None]
+        self._ready: concurrent.futures.Future[str] = concurrent.futures.Future()
+        self._done: concurrent.futures.Future[None] | None = None
+
+    # -- life ------------------------------------------------------------------------------
+
+    def start(self) -> Connection:
+        """Begin to open it; the first request waits until it is open."""
+        self.folder = folders.private()
+        if self.told.files:
+            shutil.copytree(self._home / self.told.files, self.folder, dirs_exist_ok=True)
+        self._done = loop().run(self._live())
+        return self
+
+    def ready(self) -> str:
+        """Wait until it is open; the server's title. Raises `ServerFault`, and `InputError` for a
+        variable that is not set.
+        """
+        try:
+            return self._ready.result(self.told.seconds + GRACE)
+        except TimeoutError as error:
+            self.close()
+            raise self._fault(f"did not start within {self.told.seconds:g} s") from error
+
+    def close(self) -> None:
+        """End it; its process goes on to die on the loop."""
+        self.lost = True
+        if self._done is not None and not self._done.done():
+            loop().run(self._stop())
+
+    def ended(self, seconds: float) -> bool:
+        """Whether it is over, after at most so long a wait."""
+        done = [self._done] if self._done else []
+        return not concurrent.futures.wait(done, seconds).not_done
+
+    async def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _live(self) -> None:
+        self._jobs, self._task = asyncio.Queue(), asyncio.current_task()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed below
+        try:
+            async with asyncio.timeout(self.told.seconds) as limit, self._client() as client:
+                limit.reschedule(None)
+                self._ready.set_result(_title(client))
+                while True:
+                    await self._serve(client)
+        except TimeoutError:
+            self._fail(TimeoutError(f"did not start within {self.told.seconds:g} s"))
+        except Exception as error:  # noqa: BLE001  # whatever ended it is told to who asks
+            self._fail(error)
+        finally:
+            self.lost = True
+            self._fail(EOFError("it was closed"))
+            self._log.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def _serve(self, client: Client) -> None:
+        job = await self._jobs.get()
+        assert job
+        ask, future = job
+        try:
+            future.set_result(await ask(client))
+        except Exception as error:  # noqa: BLE001  # told to who asked
+            future.set_exception(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell everyone who waits."""
+        timed_out = isinstance(error, TimeoutError)
+        why = str(error) if timed_out else f"ended: {_why(error)}"
+        kept = error if isinstance(error, InputError) else self._fault(why)
+        if not self._ready.done():
+            self._ready.set_exception(kept)
+        while not self._jobs.empty():
+            job = self._jobs.get_nowait()
+            if job and not job[1].done():
+                job[1].set_exception(kept)
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[Client]:
+        if self.told.url:
+            headers = {"Authorization": f"Bearer {_secret(self.told.token)}"}
+            async with httpx2.AsyncClient(
+                headers=headers if self.told.token else {}, timeout=self.told.seconds
+            ) as http:
+                transport = streamable_http_client(self.told.url, http_client=http)
+                async with Client(transport, cache=None) as client:
+                    yield client
+        else:
+            pipes = stdio_client(self._process(), errlog=self._log)  # type: ignore[arg-type]
+            async with Client(pipes, cache=None) as client:
+                yield client
+
+    def _process(self) -> StdioServerParameters:
+        words = [self._placed(word) for word in self.told.words]
+        env = {key: self._placed(value) for key, value in self.told.env.items()}
+        env |= {key: _secret(key) for key in self.told.forward}
+        return StdioServerParameters(
+            command=sys.executable,
+            args=["-IS", leash.__file__, str(os.getpid()), *words],
+            env={SEED: str(self._seed), **env},
+            cwd=self.folder,
+        )
+
+    def _placed(self, text: str) -> str:
+        return text.replace(FOLDER, str(self.folder)).replace(HOME, str(self._home))
+
+    # -- requests --------------------------------------------------------------------------
+
+    def listing(self) -> Listing:
+        """The server's title and all of its tools. Raises `ServerFault`."""
+        title = self.ready()
+
+        async def ask(client: Client) -> list[types.Tool]:
+            found: list[types.Tool] = []
+            cursor = None
+            for _ in range(MOST_PAGES):
+                page = await client.list_tools(cursor=cursor)
+                found += page.tools
+                cursor = page.next_cursor
+                if not cursor:
+                    break
+            return found
+
+        return Listing(title, self._asked(ask, "listing its tools"))
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+        """Call a tool by the server's own name. Raises `ServerFault` where no answer comes."""
+        self.ready()
+        parameters = types.CallToolRequestParams(name=tool, arguments=arguments)
+        request = types.CallToolRequest(params=parameters)
+
+        async def ask(client: Client) -> Answer:
+            # Not `call_tool`: that holds results against the server's own schema and fails on
+            # those that third parties get wrong, which is nothing the policy did.
+            found = await client.session.send_request(
+                request, types.CallToolResult, request_read_timeout_seconds=self.told.seconds
+            )
+            return answer(found, self.told.most_characters)
+
+        try:
+            found: Answer = self._asked(ask, f"running {tool}")
+            return found
+        except Misused as error:
+            return Answer(None, str(error), misused=True)
+
+    def _asked(self, ask: Ask, doing: str) -> Any:
+        if self.lost:
+            raise self._fault("was lost before")
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        loop().run(self._put(ask, future))
+        try:
+            return future.result(self.told.seconds + GRACE)
+        except MCPError as error:
+            if error.code == types.INVALID_PARAMS:
+                raise Misused(error.message) from error
+            why = _why(error)
+            timed_out = error.code == types.REQUEST_TIMEOUT
+            cause: BaseException = error
+        except TimeoutError as error:
+            why, timed_out, cause = "", True, error
+        except ServerFault:
+            raise
+        except Exception as error:  # noqa: BLE001  # e.g. an answer outside the protocol
+            why, timed_out, cause = _why(error), False, error
+        self.close()
+        told = f"gave no answer within {self.told.seconds:g} s" if timed_out else f"failed: {why}"
+        raise self._fault(f"{told} while {doing}") from cause
+
+    async def _put(self, ask: Ask, future: concurrent.futures.Future[Any]) -> None:
+        if self.lost:
+            future.set_exception(self._fault("was lost before"))
+        else:
+            self._jobs.put_nowait((ask, future))
+
+    def _fault(self, what: str) -> ServerFault:
+        said = self._last_words()
+        return ServerFault(f"server {self.name} {what}" + (f"; it said: {said}" if said else ""))
+
+    def _last_words(self) -> str:
+        """Of the latest that the process wrote to its standard error, the last line that tells of
+        an error, else the last one.
+        """
+        log = getattr(self, "_log", None)
+        if log is None or log.closed:
+            return ""
+        size = os.fstat(log.fileno()).st_size
+        text = os.pread(log.fileno(), 4096, max(0, size - 4096)).decode(errors="replace")
+        lines = [line.strip()[-SAID:] for line in reversed(text.split("\n")) if line.strip()]
+        return next((line for line in lines if "rror" in line), lines[0] if lines else "")
+
+
+class Misused(Exception):
+    """The server says that a call's parameters are wrong."""
+
+
+def _title(client: Client) -> str:
+    info = client.server_info
+    return (info.title or info.name) if info else ""
+
+
+def _why(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _secret(name: str) -> str:
+    """A variable of ours that the user named."""
+    if name and name not in os.environ:
+        raise InputError(f"the environment variable {name} is not set; a server needs it")
+    return os.environ.get(name, "")

@@ -1,0 +1,42 @@
+"""Private folders of sessions, under the system's folder for temporary files.
+
+Each has its process's number in its name. Those that a killed process left are cleared away by the
+next one that needs a folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+PREFIX = "provegym-external-"
+_NAME = re.compile(rf"{PREFIX}(\d+)-\w+")
+
+
+def private() -> Path:
+    """A new, empty folder that only this user may enter."""
+    _sweep()
+    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")).resolve()
+
+
+@cache
+def _sweep() -> None:
+    """Remove the folders of this user's processes that are no more."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        found = _NAME.fullmatch(path.name)
+        if found and not _alive(int(found[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

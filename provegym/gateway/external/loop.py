@@ -1,0 +1,66 @@
+"""An event loop in a thread of its own, on which all clients of external servers live."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import threading
+from collections.abc import Coroutine
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+CLOSING_SECONDS = 6.0
+"""How long the processes have to end when ours does; the SDK kills those that take four."""
+
+
+class Loop:
+    """The loop and the tasks that run on it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="external servers", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Start a coroutine on the loop."""
+        return asyncio.run_coroutine_threadsafe(self._kept(work), self._loop)
+
+    async def _kept(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        try:
+            return await work
+        finally:
+            self._tasks.discard(task)
+
+    def close(self) -> None:
+        """Cancel what runs and end the thread."""
+        if self._loop.is_closed():
+            return
+        with_end = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        concurrent.futures.wait([with_end], CLOSING_SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CLOSING_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    async def _end(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@cache
+def loop() -> Loop:
+    """The loop of this process, started at the first use."""
+    started = Loop()
+    atexit.register(started.close)
+    return started

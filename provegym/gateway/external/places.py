@@ -1,0 +1,28 @@
+"""Where external servers are found: the tables of `provegym.toml`, told to `SERVERS`.
+
+Nothing heavy is imported and nothing is started here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from provegym.errors import InputError
+from provegym.gateway.external import settings
+from provegym.servers import SERVERS
+
+LIBRARY = "provegym.gateway.external.library"
+
+
+def register(folder: Path) -> list[str]:
+    """Add the servers of the folder's `provegym.toml`, if it has one, to `SERVERS`; their names.
+
+    Raises `InputError` for a broken file and a name that a server of the library has.
+    """
+    path = (folder / settings.FILE).resolve()
+    found = settings.read(path)
+    for name in found:
+        if not SERVERS.get(name, LIBRARY).startswith(LIBRARY):
+            raise InputError(f"{path}: there is a server {name!r} already; take another name")
+        SERVERS[name] = f"{LIBRARY}:{name}@{path}"
+    return list(found)

@@ -1,0 +1,50 @@
+"""A help desk as an external server, found out about once for all tests of a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from provegym.gateway.external import settings
+from provegym.gateway.external.library import Site
+from provegym.gateway.external.settings import External
+from provegym.servers import SERVERS
+
+DESK = Path(__file__).with_name("desk.py")
+COMMAND = f"{sys.executable} {DESK}"
+TOLD = External(
+    command=f"{COMMAND} --plain",
+    reset="start_over",
+    snapshot="whole_desk",
+    volatile=("id",),
+)
+
+
+@pytest.fixture
+def told() -> External:
+    """The desk's settings."""
+    return TOLD
+
+
+@pytest.fixture
+def known_servers() -> Iterator[None]:
+    """Puts `SERVERS` back as it was."""
+    before = dict(SERVERS)
+    yield
+    SERVERS.clear()
+    SERVERS.update(before)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose provegym.toml has the desk; what is known of it lies there, too."""
+    folder = tmp_path_factory.mktemp("shop")
+    path = folder / settings.FILE
+    path.write_text(settings.table("desk", TOLD))
+    site = Site("desk", path, TOLD)
+    site.learned()
+    site.close()
+    return folder

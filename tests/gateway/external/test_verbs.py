@@ -1,0 +1,164 @@
+"""The ordinary verbs on an external server, from `add` to a score."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from provegym import cli
+from provegym.gateway.external.settings import External
+from provegym.records import read
+from provegym.types import Task
+
+pytestmark = pytest.mark.usefixtures("known_servers")
+
+
+class Ran(NamedTuple):
+    """What a command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def provegym(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs one command line in this process."""
+
+    def command(*arguments: object) -> Ran:
+        code = cli.call([str(argument) for argument in arguments])
+        return Ran(code, *capsys.readouterr())
+
+    return command
+
+
+def test_the_whole_pipeline_makes_ten_certified_tasks_that_the_oracle_solves(
+    provegym: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    assert "tickets_close" in provegym("servers", "show", "desk").out
+    assert provegym("graph", "--servers", "desk").code == 0
+    made = provegym(
+        *("synth", "--servers", "desk", "--limit", "10", "--seed", "7", "--out", "tasks.jsonl"),
+        "--json",
+    )
+    assert json.loads(made.out)["tasks"] == 10
+    tasks = list(read(tmp_path / "tasks.jsonl", Task))
+    assert all(task.certificate.passed for task in tasks)
+    assert all(task.certificate.checks["two_processes_agree"] for task in tasks)
+    assert all("deterministic" in t.certificate.checks for t in tasks if t.ground_truth)
+    assert any(task.final_changes for task in tasks)
+    assert any(call.refs for task in tasks for _, call in task.ground_truth)
+    assert provegym("certify", "tasks.jsonl").code == 0
+    means = {}
+    for policy in ("oracle", "noop"):
+        out = f"{policy}.jsonl"
+        assert provegym("rollout", "tasks.jsonl", "--policy", policy, "--out", out).code == 0
+        files = ("--tasks", "tasks.jsonl", "--traces", out, "--out", f"{policy}-scores.jsonl")
+        scored = provegym("score", *files, "--preset", "strict", "--json")
+        means[policy] = json.loads(scored.out)["means"]["normalized"]
+    assert means["oracle"] == 1.0
+    assert means["noop"] < 0.5
+
+
+def test_add_lists_the_server_and_writes_its_settings_beside_others(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: External
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = '# mine\n[servers.other]\nurl = "http://127.0.0.1:9/mcp"\n'
+    (tmp_path / "provegym.toml").write_text(kept)
+    options = ("--reset", "start_over", "--snapshot", "whole_desk", "--volatile", "id")
+    ran = provegym("add", "desk", "--command", told.command, *options)
+    assert ran.code == 0, ran.err
+    assert "tickets_list      read    probing" in ran.out
+    text = (tmp_path / "provegym.toml").read_text()
+    assert text.startswith(kept)
+    assert "[servers.desk]" in text
+    assert (tmp_path / ".provegym/desk.json").exists()
+    shown = provegym("servers", "show", "desk", "--json")
+    assert len(json.loads(shown.out)) == 8
+    again = provegym("add", "desk", "--command", told.command)
+    assert again.code == 2
+    assert again.err.startswith("error: there is a server 'desk' already")
+
+
+MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
+    (("add", "Desk", "--command", "x"), 2, "a server's name is a-z"),
+    (("add", "desk"), 2, "give either `command` or `url`"),
+    (("add", "desk", "--command", "no-such-program"), 1, "No such file or directory"),
+    (("add", "desk", "--command", "x", "--env", "A"), 2, "--env 'A' is not NAME=VALUE"),
+    (("add", "desk", "--command", "x", "--files", "nowhere"), 2, "no folder 'nowhere'"),
+    (("add", "banking", "--command", "x"), 2, "there is a server 'banking' already"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "why"), MISTAKES)
+def test_what_cannot_be_added_is_said_in_one_line_and_nothing_is_written(
+    provegym: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    why: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = provegym(*arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1), ran.err
+    assert why in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_provegym_toml_stops_every_verb_in_one_line(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "provegym.toml").write_text("[servers.x]\ncomand = 'y'\n")
+    ran = provegym("servers", "show", "banking")
+    assert ran.code == 2
+    assert "comand" in ran.err
+
+
+def test_the_contract_is_not_for_servers_outside(
+    provegym: Command, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop)
+    ran = provegym("servers", "check", "desk")
+    assert ran.code == 2
+    assert ran.err.startswith("error: desk runs outside")
+
+
+def told_of(path: Path) -> list[Any]:
+    """All of the tasks but results, for the dice show others each time."""
+    tasks = read(path, Task)
+    return [
+        (t.id, t.final_changes, t.tools, [(c.name, c.arguments, c.refs) for _, c in t.ground_truth])
+        for t in tasks
+    ]
+
+
+def test_a_synthesis_that_was_killed_goes_on_and_ends_as_one_that_was_not(
+    provegym: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    synth: tuple[Any, ...] = ("synth", "--servers", "desk", "--seed", "3")
+    assert provegym(*synth, "--limit", "4", "--out", "whole.jsonl").code == 0
+    whole = (tmp_path / "whole.jsonl").read_bytes()
+    for path in tmp_path.glob("whole*"):
+        shutil.copy(path, path.name.replace("whole", "part"))
+    lines = whole.splitlines(keepends=True)
+    (tmp_path / "part.jsonl").write_bytes(b"".join(lines[:2]) + lines[2][:40])
+    manifest = tmp_path / "part.jsonl.manifest.json"
+    left = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**left, "complete": False}))
+    assert provegym(*synth, "--limit", "4", "--out", "part.jsonl").code == 0
+    assert told_of(tmp_path / "part.jsonl") == told_of(tmp_path / "whole.jsonl")
