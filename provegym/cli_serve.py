@@ -22,6 +22,11 @@ EXAMPLES = example(
     "PROVEGYM_TOKEN=$(openssl rand -hex 32) provegym serve --http --host 0.0.0.0",
 )
 
+Rate = Annotated[
+    float | None,
+    typer.Option(min=0, help="Most requests a second to one session; 1000, or 0 for any."),
+]
+
 
 def serve(
     name: Annotated[
@@ -54,13 +59,9 @@ def serve(
     sessions: Annotated[
         int | None, typer.Option(min=1, help="Most sessions at once; 10000 if not given.")
     ] = None,
-    rate: Annotated[
-        float | None,
-        typer.Option(min=0, help="Most requests a second to one session; 1000, or 0 for any."),
-    ] = None,
+    rate: Rate = None,
 ) -> None:
     """Serve worlds over MCP: to one client over stdio, or to many over HTTP."""
-    from provegym.gateway.settings import Settings
     from provegym.names import servers_named
 
     ways = (http, name is not None, task is not None and not http)
@@ -78,13 +79,20 @@ def serve(
         "sessions": sessions,
         "rate": rate,
     }
-    settings = Settings(**{k: value for k, value in given.items() if value is not None})
+    settings = settings_of(given)
     if http:
         over_http(settings)
     else:
         from provegym.gateway import stdio
 
         stdio.serve(settings)
+
+
+def settings_of(given: dict[str, Any]) -> Settings:
+    """The settings, with the default of whatever was not given."""
+    from provegym.gateway.settings import Settings
+
+    return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
 def over_http(settings: Settings) -> None:
