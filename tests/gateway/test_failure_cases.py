@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import urlsplit
 
 import jsonschema
 import msgspec
@@ -28,15 +26,10 @@ import provegym
 from provegym import servers
 from provegym.gateway import connections, listing
 from provegym.gateway.client import RemoteSession
-from provegym.gateway.external import settings
-from provegym.gateway.external.places import register
-from provegym.gateway.external.settings import External
 from provegym.gateway.rooms import Room, open_world
 from provegym.gateway.settings import Settings
 from provegym.rollout.loop import cut
-from provegym.servers import SERVERS
 from provegym.synth.perturb import MOST_TOOLS, tool_list
-from provegym.world.session import Session
 from tests.gateway.house import (
     ERAS,
     HELLO,
@@ -53,16 +46,21 @@ from tests.gateway.house import (
 )
 from tests.gateway.malformed import rpc, text
 from tests.gateway.portable import problems
-from tests.gateway.talking import LIBRARY, called, everything, leaves, listed, talk, walk
-
-DESK = Path(__file__).with_name("external") / "desk.py"
-TOLD = External(
-    command=f"{sys.executable} {DESK} --plain",
-    reset="start_over",
-    snapshot="whole_desk",
-    volatile=("id",),
-    probe=False,
+from tests.gateway.talking import (
+    LIBRARY,
+    MANY,
+    ask_and_leave,
+    called,
+    everything,
+    leaves,
+    listed,
+    raw_call,
+    registered,
+    talk,
+    two_desks,
+    walk,
 )
+
 both_eras = pytest.mark.parametrize("era", ERAS)
 
 
@@ -75,14 +73,8 @@ def gateway() -> Iterator[House]:
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory, gateway: House) -> Iterator[str]:
     """The path of a session of two external servers whose tools have the same names."""
-    folder, before = tmp_path_factory.mktemp("foreign"), dict(SERVERS)
-    (folder / settings.FILE).write_text(settings.table("one", TOLD) + settings.table("two", TOLD))
-    register(folder)
-    session = servers.world(0, ("one", "two")).open()
-    yield gateway.move_in(Room(session))
-    session.close()
-    SERVERS.clear()
-    SERVERS.update(before)
+    with two_desks(tmp_path_factory.mktemp("foreign")) as session:
+        yield gateway.move_in(Room(session))
 
 
 def test_case_01_crossed_answers(gateway: House) -> None:
@@ -130,13 +122,8 @@ def test_case_03_cost_grows_with_the_tool_list(
     monkeypatch.setattr(listing, "described", counted)
     connection = gateway.connect(path) if version == LEGACY else ""
     for i in range(20):
-        told = {"name": "list_accounts", "arguments": {}}
-        answer = (
-            gateway.call(path, connection, "list_accounts", i)
-            if connection
-            else gateway.ask(path, "tools/call", told, i)
-        )
-        assert not answer.json()["result"]["isError"]
+        answer = raw_call(gateway, path, connection, "list_accounts", i, {})
+        assert not answer["result"]["isError"]
     assert shaped == []
     assert len(listed(gateway, path)) == 343
 
@@ -189,17 +176,21 @@ def test_case_05_a_reset_that_does_not_reset_and_seeds_that_race(gateway: House)
 
 def test_case_06_a_start_up_storm(gateway: House) -> None:
     """512 rollouts at once lost connections, and a call that was made again ran twice."""
+    alone = servers.world(7, ("banking",)).open()
+    name, arguments = script(alone.fork())[1]
     before = gateway.rooms.counts["opened"]
 
     def start(number: int) -> RemoteSession:
         session = connection.open(7, ["banking"])
-        assert session.call("add_payee", {"name": f"P{number}", "iban": "?"}).outcome
+        assert session.call(name, arguments).outcome == "ok"
         return session
 
+    assert alone.call(name, arguments).outcome == "ok"
     with provegym.connect(gateway.url) as connection, ThreadPoolExecutor(64) as pool:
         opened = list(pool.map(start, range(512)))
         assert len({session.id for session in opened}) == 512
         assert gateway.rooms.counts["opened"] - before == 512
+        assert {session.digest() for session in opened} == {alone.digest()}
         for session in opened:
             session.close()
 
@@ -211,17 +202,8 @@ def test_case_07_a_retry_after_a_lost_answer_runs_twice(gateway: House) -> None:
     alone = servers.world(7, ("banking",)).open()
     alone.call(name, arguments)
     params = {"name": name, "arguments": arguments, "_meta": {"provegym/key": "pay-1"}}
-    connection = gateway.connect(path)
-    body = text(rpc("tools/call", params))
-    told = f"mcp-session-id: {connection}\r\ncontent-type: application/json\r\n"
-    told += "accept: application/json, text/event-stream\r\n"
-    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\n{told}content-length: {len(body)}\r\n\r\n"
-    place = urlsplit(gateway.url)
-    with socket.create_connection((place.hostname, place.port)) as lost:
-        lost.sendall(head.encode() + body)
-        while session.digest() != alone.digest():
-            lost.settimeout(30)
-            assert lost.recv(1, socket.MSG_PEEK)  # it ran; nobody reads what it gave
+    ask_and_leave(gateway, path, text(rpc("tools/call", params)))
+    assert session.digest() == alone.digest()
 
     async def again(client: Client) -> types.CallToolResult:
         meta: Any = {"provegym/key": "pay-1"}
@@ -261,15 +243,10 @@ def test_case_10_big_lists(gateway: House, tmp_path: Path) -> None:
         assert tokens < 8000, name  # four characters a token
     first, second = listed(gateway, path), listed(gateway, everything(gateway))
     assert [tool.name for tool in first] == [tool.name for tool in second]
-    many = replace(TOLD, command=f"{TOLD.command} --many 150")
-    (tmp_path / settings.FILE).write_text(settings.table("many", many))
-    before = dict(SERVERS)
-    register(tmp_path)
-    try:
-        shown, _ = tool_list(["tickets_close"], [servers.load("many")], [], [], 5, 0, Random(1))
-    finally:
-        SERVERS.clear()
-        SERVERS.update(before)
+    with registered(tmp_path, many=MANY):
+        many = servers.load("many")
+        assert len(many.tools) == 158
+        shown, _ = tool_list([*many.tools][:1], [many], [], [], 5, 0, Random(1))
     assert len(shown) == MOST_TOOLS == 128
 
 
@@ -375,17 +352,10 @@ def test_case_17_errors_and_nulls_against_the_output_schema(gateway: House, vers
     connection = gateway.connect(path) if version == LEGACY else ""
     tools = {tool.name: tool for tool in listed(gateway, path)}
     for i, (name, arguments) in enumerate(script(session.fork())):
-        answer = (
-            gateway.call(path, connection, name, i, arguments)
-            if connection
-            else gateway.ask(path, "tools/call", {"name": name, "arguments": arguments}, i)
-        )
-        result = answer.json()["result"]
-        assert None not in [
-            *result.values(),
-            *result["content"][0].values(),
-            *answer.json().values(),
-        ]
+        answer = raw_call(gateway, path, connection, name, i, arguments)
+        result = answer["result"]
+        envelope = [*answer.values(), *result.values(), *result["content"][0].values()]
+        assert None not in envelope
         assert result["isError"] == ("structuredContent" not in result)
         if not result["isError"]:
             jsonschema.validate(result["structuredContent"], tools[name].output_schema or {})
@@ -492,8 +462,7 @@ def test_case_22_unicode(gateway: House, era: str) -> None:
 @both_eras
 def test_case_23_unbounded_results(era: str) -> None:
     """One call returned 400,000 tokens."""
-    session = open_world(7, ("filesystem",))
-    assert isinstance(session, Session)
+    session = servers.world(7, ("filesystem",)).open()
     session.call("create_file", {"path": "a.txt", "content": "word " * 2000})
     whole = session.call("read_file", {"path": "a.txt"}).json().decode()
     with house(Settings(max_result=3000)) as gateway:
