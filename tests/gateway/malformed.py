@@ -304,7 +304,7 @@ def changed(value: Any, rnd: Random) -> Any:
         case 0:
             del value[key]
         case 1 if isinstance(value, dict):
-            value[rnd.choice(["x", "", "id", "__class__", "session", key + " "])] = odd(rnd)
+            value[rnd.choice(["x", "", "id", "__class__", "session", f"{key} "])] = odd(rnd)
         case _:
             value[key] = changed(value[key], rnd)
     return value
