@@ -11,12 +11,10 @@ shares; peers are measured in turns, and the least of several rounds counts.
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -105,6 +103,15 @@ def fastmcp(settings: Any) -> Any:
     return server.http_app(json_response=True)
 
 
+def has_fastmcp() -> bool:
+    """Whether it is installed with its server, which it does not have to be."""
+    try:
+        from fastmcp import FastMCP
+    except ImportError:
+        return False
+    return FastMCP is not None
+
+
 PEERS: dict[str, Callable[[Any], Any]] = {"gateway": gateway, "bare": bare, "fastmcp": fastmcp}
 
 
@@ -122,10 +129,9 @@ class Peer(Struct):
     pid: int
 
     def seconds(self) -> float:
-        """CPU time of the process so far, user and system."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU time of the process's one busy thread so far, user and system."""
+        with open(f"/proc/{self.pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e9
 
 
 @contextmanager
@@ -313,7 +319,7 @@ async def rounds(peers: dict[str, Peer], calls: int, repeats: int) -> dict[str, 
 
 def measure(calls: int = CALLS, repeats: int = ROUNDS) -> list[Row]:
     """(what, value, target or None, unit) of everything in this file."""
-    names = [name for name in PEERS if name != "fastmcp" or find_spec("fastmcp")]
+    names = [name for name in PEERS if name != "fastmcp" or has_fastmcp()]
     with ExitStack() as stack:
         peers = {name: stack.enter_context(running(name)) for name in names}
         found = asyncio.run(rounds(peers, calls, repeats))

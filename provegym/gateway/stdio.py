@@ -6,12 +6,16 @@ two pipes to itself: what else is printed in the process goes to stderr.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
+from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
-from anyio.to_thread import run_sync
 from mcp import types
 from mcp.server import Server
 from mcp.shared.message import SessionMessage
@@ -23,6 +27,7 @@ from provegym.gateway.http import own_room
 from provegym.gateway.rooms import Open, open_world
 from provegym.gateway.settings import Settings
 
+CHUNK = 1 << 16
 NOT_A_MESSAGE = Refusal(types.INVALID_REQUEST, "this is no request or notification of JSON-RPC 2.0")
 
 
@@ -40,9 +45,9 @@ def serve(settings: Settings, open: Open = open_world) -> None:
         room.close()
 
 
-def claim() -> tuple[BinaryIO, BinaryIO]:
+def claim() -> tuple[int, BinaryIO]:
     """Take stdin and stdout away from all other code of the process."""
-    wire = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    wire = os.dup(0), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -50,7 +55,7 @@ def claim() -> tuple[BinaryIO, BinaryIO]:
     return wire
 
 
-async def run(server: Server[Any], stdin: BinaryIO, stdout: BinaryIO, settings: Settings) -> None:
+async def run(server: Server[Any], stdin: int, stdout: BinaryIO, settings: Settings) -> None:
     """Serve one client on two pipes until the first one ends."""
     incoming, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outbox, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -64,7 +69,7 @@ async def run(server: Server[Any], stdin: BinaryIO, stdout: BinaryIO, settings: 
 class Pipe:
     """The two ends of a client, and which of its requests are being answered."""
 
-    def __init__(self, stdin: BinaryIO, stdout: BinaryIO, settings: Settings) -> None:
+    def __init__(self, stdin: int, stdout: BinaryIO, settings: Settings) -> None:
         self._stdin, self._stdout = stdin, stdout
         self._settings = settings
         self._in_flight: set[str] = set()
@@ -73,7 +78,7 @@ class Pipe:
     async def read(self, inbox: ObjectSendStream[SessionMessage | Exception]) -> None:
         """Hand on every sound message, and answer the others here, until stdin ends."""
         async with inbox:
-            while line := await self._line():
+            async for line in lines(self._stdin, self._settings.max_body):
                 if line.strip():
                     await self._hand_on(line, inbox)
             with anyio.move_on_after(self._settings.deadline):
@@ -126,11 +131,33 @@ class Pipe:
         self._stdout.write(line + b"\n")
         self._stdout.flush()
 
-    async def _line(self) -> bytes:
-        """The next line; of one that is too long, as much as shows it. Empty at the end."""
-        limit = self._settings.max_body + 2
-        line = await run_sync(self._stdin.readline, limit, abandon_on_cancel=True)
-        part = line
-        while len(part) == limit and not part.endswith(b"\n"):
-            part = await run_sync(self._stdin.readline, limit, abandon_on_cancel=True)
-        return line
+
+async def lines(stdin: int, limit: int) -> AsyncIterator[bytes]:
+    """The lines of a file; of one that is longer than `limit` bytes, somewhat more than those."""
+    held = b""
+    async for chunk in chunks(stdin):
+        *whole, held = (held + chunk).split(b"\n")
+        for line in whole:
+            yield line
+        held = held[: limit + 1]
+    yield held
+
+
+async def chunks(stdin: int) -> AsyncIterator[bytes]:
+    """What can be read of a file, piece by piece.
+
+    The thread that waits for it is a daemon: one that reads must not keep a process that was
+    told to end.
+    """
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[bytes] = asyncio.Queue(1)
+
+    def feed() -> None:
+        with suppress(RuntimeError, CancelledError):  # the loop has ended
+            while chunk := os.read(stdin, CHUNK):
+                asyncio.run_coroutine_threadsafe(queue.put(chunk), loop).result()
+            asyncio.run_coroutine_threadsafe(queue.put(b""), loop).result()
+
+    threading.Thread(target=feed, daemon=True).start()
+    while chunk := await queue.get():
+        yield chunk

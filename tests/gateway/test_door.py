@@ -272,3 +272,25 @@ def test_any_server_of_the_sdk_can_stand_behind_the_guard() -> None:
         gateway = House(http.new_rooms(settings), settings, url)
         assert "t" in gateway.ask("/fixture", "tools/list", {}).text
         assert gateway.post("/fixture", {}, host="evil.example").status_code == 421
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+def test_a_result_has_the_envelope_of_its_protocol(gateway: House, version: str) -> None:
+    _, path = gateway.banking()
+    if version == MODERN:
+        answer = gateway.ask(path, "tools/call", {"name": "list_cards", "arguments": {}})
+    else:
+        answer = gateway.call(path, gateway.connect(path), "list_cards", 3)
+    result = answer.json()["result"]
+    info = result["_meta"].get("io.modelcontextprotocol/serverInfo", {})
+    expected = ("complete", "provegym") if version == MODERN else (None, None)
+    assert (result.get("resultType"), info.get("name")) == expected
+
+
+@pytest.mark.parametrize("arguments", [[], "{}", 5])
+def test_arguments_that_are_no_object_are_an_error_of_the_protocol(
+    gateway: House, arguments: Any
+) -> None:
+    _, path = gateway.banking()
+    answer = gateway.ask(path, "tools/call", {"name": "list_cards", "arguments": arguments})
+    assert (answer.status_code, error_code(answer)) == (400, -32602)

@@ -356,9 +356,7 @@ def test_an_idle_connection_ends_and_its_room_with_it() -> None:
             super().close()
             closed.set()
 
-    settings = Settings(
-        servers=("banking",), idle=1.0
-    )  # time for three requests, however busy the machine
+    settings = Settings(servers=("banking",), idle=2)
     with house(settings, open=lambda seed, names: Watched(world(seed, names))) as gateway:
         connection = gateway.connect("/mcp")
         assert gateway.call("/mcp", connection, "list_accounts", 2).status_code == 200

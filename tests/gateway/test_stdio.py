@@ -17,7 +17,7 @@ from provegym import cli, records
 from provegym.gateway.settings import Settings
 from provegym.servers import world
 from provegym.types import Task, Turn
-from tests.gateway.house import ERAS, HELLO, play, play_over, script
+from tests.gateway.house import ERAS, HELLO, LEGACY, play, play_over, script
 
 COMMAND = ("-c", "from provegym.cli import main; main()", "serve")
 LOCALE = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
@@ -42,8 +42,9 @@ def lines(*messages: bytes | dict[str, Any], arguments: tuple[str, ...] = ("bank
     )
     assert done.stderr == b""
     answers = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
-    assert answers[0]["id"] == 1
-    return answers[1:]
+    [greeted] = [answer for answer in answers if answer["id"] == 1]
+    assert greeted["result"]["protocolVersion"] == LEGACY
+    return [answer for answer in answers if answer is not greeted]
 
 
 def called(id: int | str, name: str = "list_accounts", **arguments: Any) -> dict[str, Any]:
