@@ -6,6 +6,7 @@ very same episodes.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -172,6 +173,8 @@ class _Episode:
         self.messages: list[dict[str, Any]] = [{"role": "system", "content": system_prompt(task)}]
         self.calls: list[Call] = []
         self.read = self.written = self.steps = self._tokens = 0
+        self._waits = getattr(session, "outside", False)
+        """Whether a call may wait for another process; other episodes go on meanwhile."""
 
     async def play(self) -> StopReason:
         for turn, script in enumerate(self.task.turns):
@@ -191,11 +194,11 @@ class _Episode:
             reply = await self.policy(list(self.messages), tools)
             if reply.overflow:
                 return "max_tokens"
-            if not self._execute(reply, turn):
+            if not await self._execute(reply, turn):
                 return "done"
         return "max_steps"
 
-    def _execute(self, reply: Reply, turn: int) -> bool:
+    async def _execute(self, reply: Reply, turn: int) -> bool:
         """Record the message and run its calls in order; whether there were any."""
         self._count(reply.usage)
         first = len(self.calls)
@@ -203,12 +206,15 @@ class _Episode:
         self.messages.append(_assistant_message(reply, calls))
         step, self.steps = self.steps, self.steps + 1
         for call in calls:
-            self._call(call, turn, step)
+            await self._call(call, turn, step)
         return bool(calls)
 
-    def _call(self, call: ToolCall, turn: int, step: int) -> None:
+    async def _call(self, call: ToolCall, turn: int, step: int) -> None:
         try:
-            result = self.session.call(call.name, call.arguments_text)
+            if self._waits:
+                result = await asyncio.to_thread(self.session.call, call.name, call.arguments_text)
+            else:
+                result = self.session.call(call.name, call.arguments_text)
         except OUR_FAULTS as fault:
             self.calls.append(record(call, turn, step, "infrastructure", lost(fault)))
             raise

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from provegym import config
 from provegym import servers as library
-from provegym.errors import EndpointDown, ModelFault
+from provegym.errors import EndpointDown, ModelFault, ServerFault
 from provegym.graph.entities import consumed
 from provegym.llm.endpoint import Notify
 from provegym.seeding import derive, rng
@@ -88,6 +88,10 @@ class ModelMaker:
             return _Candidate(self._maker, self._settings, self._complete, i, k).made(aims)
         except Rejected as error:
             return Rejection(self._maker.id(i), str(error))
+        except ServerFault:
+            if not any(library.load(name).outside for name in self._maker.plan.servers):
+                raise
+            return Rejection(self._maker.id(i), "server_lost")
         except EndpointDown:
             raise
         except ModelFault as fault:

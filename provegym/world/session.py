@@ -86,6 +86,13 @@ class Session:
         self._unserved = _NONE_UNSERVED
         self._writes = 0
 
+    @property
+    def outside(self) -> bool:
+        """Whether its calls may wait for another process; such a session may be called from any
+        thread, by one at a time.
+        """
+        return any(server.outside for server in self.world.servers.values())
+
     # -- calling ---------------------------------------------------------------------------
 
     def call(self, name: str, arguments: str | bytes | dict[str, Any]) -> Result:

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 import httpx2
 import mcp_types as types
@@ -26,14 +26,17 @@ from mcp.client.streamable_http import streamable_http_client
 from provegym.errors import InputError, ServerFault
 from provegym.gateway.external import folders, leash
 from provegym.gateway.external.loop import loop
-from provegym.gateway.external.results import Answer, answer
+from provegym.gateway.external.results import Answer, answer, masked, without
 from provegym.gateway.external.settings import FOLDER, HOME, External
 
-T = TypeVar("T")
 Ask = Callable[[Client], Awaitable[Any]]
+Job = tuple[Ask, concurrent.futures.Future[Any]]
+"""A request, and who waits for its answer."""
 
 GRACE = 5.0
 """Seconds beyond a deadline after which the task itself is given up."""
+LOST = (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
+"""Errors that no server answers with."""
 MOST_PAGES = 100
 """Pages of a list of tools that are read."""
 SAID = 300
@@ -58,7 +61,9 @@ class Connection:
         self.lost = False
         """Whether it can no longer be asked."""
         self.folder = Path()
-        self._jobs: asyncio.Queue[tuple[Ask, concurrent.futures.Future[Any]] | None]
+        self._jobs: asyncio.Queue[Job]
+        self._task: asyncio.Task[Any] | None = None
+        self._log: IO[bytes] | None = None
         self._ready: concurrent.futures.Future[str] = concurrent.futures.Future()
         self._done: concurrent.futures.Future[None] | None = None
 
@@ -117,11 +122,12 @@ class Connection:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     async def _serve(self, client: Client) -> None:
-        job = await self._jobs.get()
-        assert job
-        ask, future = job
+        ask, future = await self._jobs.get()
         try:
             future.set_result(await ask(client))
+        except asyncio.CancelledError:
+            future.set_exception(self._fault("was closed"))
+            raise
         except Exception as error:  # noqa: BLE001  # told to who asked
             future.set_exception(error)
 
@@ -133,9 +139,8 @@ class Connection:
         if not self._ready.done():
             self._ready.set_exception(kept)
         while not self._jobs.empty():
-            job = self._jobs.get_nowait()
-            if job and not job[1].done():
-                job[1].set_exception(kept)
+            _, future = self._jobs.get_nowait()
+            future.set_exception(kept)
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[Client]:
@@ -183,7 +188,10 @@ class Connection:
                     break
             return found
 
-        return Listing(title, self._asked(ask, "listing its tools"))
+        try:
+            return Listing(title, self._asked(ask, "listing its tools"))
+        except MCPError as error:
+            raise self._fault(f"does not list its tools: {error.message}") from error
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         """Call a tool by the server's own name. Raises `ServerFault` where no answer comes."""
@@ -201,32 +209,32 @@ class Connection:
 
         try:
             found: Answer = self._asked(ask, f"running {tool}")
-            return found
-        except Misused as error:
-            return Answer(None, str(error), misused=True)
+        except MCPError as error:
+            found = Answer(None, error.message, misused=error.code == types.INVALID_PARAMS)
+        return masked(found, self._secrets())
 
     def _asked(self, ask: Ask, doing: str) -> Any:
+        """What the server answers. Raises `MCPError` for an error that it answers with."""
         if self.lost:
             raise self._fault("was lost before")
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         loop().run(self._put(ask, future))
         try:
             return future.result(self.told.seconds + GRACE)
-        except MCPError as error:
-            if error.code == types.INVALID_PARAMS:
-                raise Misused(error.message) from error
-            why = _why(error)
-            timed_out = error.code == types.REQUEST_TIMEOUT
-            cause: BaseException = error
-        except TimeoutError as error:
-            why, timed_out, cause = "", True, error
         except ServerFault:
             raise
-        except Exception as error:  # noqa: BLE001  # e.g. an answer outside the protocol
-            why, timed_out, cause = _why(error), False, error
-        self.close()
-        told = f"gave no answer within {self.told.seconds:g} s" if timed_out else f"failed: {why}"
-        raise self._fault(f"{told} while {doing}") from cause
+        except Exception as error:
+            if isinstance(error, MCPError) and error.code not in LOST:
+                raise
+            self.close()
+            raise self._fault(f"{self._loss(error)} while {doing}") from error
+
+    def _loss(self, error: Exception) -> str:
+        """How it was lost, in words."""
+        late = isinstance(error, MCPError) and error.code == types.REQUEST_TIMEOUT
+        if late or isinstance(error, TimeoutError):
+            return f"gave no answer within {self.told.seconds:g} s"
+        return f"failed: {_why(error)}"
 
     async def _put(self, ask: Ask, future: concurrent.futures.Future[Any]) -> None:
         if self.lost:
@@ -236,23 +244,25 @@ class Connection:
 
     def _fault(self, what: str) -> ServerFault:
         said = self._last_words()
-        return ServerFault(f"server {self.name} {what}" + (f"; it said: {said}" if said else ""))
+        text = f"server {self.name} {what}" + (f"; it said: {said}" if said else "")
+        return ServerFault(without(text, self._secrets()))
+
+    def _secrets(self) -> dict[str, str]:
+        """What no message and no result may hold, by what it is called."""
+        names = filter(None, (*self.told.forward, self.told.token))
+        return {name: value for name in names if (value := os.environ.get(name))}
 
     def _last_words(self) -> str:
         """Of the latest that the process wrote to its standard error, the last line that tells of
         an error, else the last one.
         """
-        log = getattr(self, "_log", None)
+        log = self._log
         if log is None or log.closed:
             return ""
         size = os.fstat(log.fileno()).st_size
         text = os.pread(log.fileno(), 4096, max(0, size - 4096)).decode(errors="replace")
         lines = [line.strip()[-SAID:] for line in reversed(text.split("\n")) if line.strip()]
         return next((line for line in lines if "rror" in line), lines[0] if lines else "")
-
-
-class Misused(Exception):
-    """The server says that a call's parameters are wrong."""
 
 
 def _title(client: Client) -> str:

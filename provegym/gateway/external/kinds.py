@@ -107,7 +107,9 @@ def words_of(path: str, tool: str = "") -> tuple[str, ...]:
     list belongs to what the tool is about.
     """
     steps = [step for step in path.split("/") if step and step != "*"]
-    steps = steps[1:] if len(steps) > 1 and steps[0] in WRAPPERS else steps
+    steps = steps[1:] if steps and steps[0] in WRAPPERS else steps
+    if not steps:
+        return noun(tool)
     holder = tokens(steps[-2])[-1:] if len(steps) > 1 else noun(tool)
     own = tokens(steps[-1])
     return own if holder == own[:1] else (*holder, *own)
@@ -208,12 +210,17 @@ def candidates(tool: Foreigner, kinds: Kinds, tools: Sequence[Foreigner]) -> dic
         own, whole = tokens(field_of(path)), words_of(path, tool.real)
         if PROSE.intersection(own) and not path.endswith("/*"):
             continue
-        bare = own[:-1] if KEYS.intersection(own[-1:]) else own
-        names = [n for words in (whole, own, own[-2:], bare) for n in known.get(words, ())]
+        called = (whole, own, own[-2:], _bare(own), _bare(whole))
+        names = [n for words in called for n in known.get(words, ())]
         names = [n for n in dict.fromkeys(names) if not (made and _names(n, made))]
         if names:
             found[path] = names
     return found
+
+
+def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
+    """A name without the word that says what tells such things apart."""
+    return words[:-1] if KEYS.intersection(words[-1:]) else words
 
 
 def _made(tool: Foreigner) -> str:

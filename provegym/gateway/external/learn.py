@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from provegym.errors import InputError
 from provegym.gateway.external import kinds as things
 from provegym.gateway.external.connection import Listing
-from provegym.gateway.external.learned import Foreigner, Learned, Start
+from provegym.gateway.external.learned import Foreigner, Learned, Start, fingerprint
 from provegym.gateway.external.names import tool_names
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.portable import portable, takes_null
@@ -54,6 +54,7 @@ def learn(
         notes.append(f"{len(found)} tools: a task shows {SHOWN} at most")
     return Learned(
         identity=wanted,
+        listing=fingerprint(listing.tools),
         title=told.title or listing.title or name,
         tools=tuple(found),
         entities=tuple(e for e in known.entities if e.name in taken_kinds),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import msgspec
 from msgspec import Struct
 
@@ -66,6 +68,8 @@ class Learned(Struct, frozen=True):
 
     identity: str
     """Hash of the settings and of the files that it was found out with."""
+    listing: str
+    """Hash of the tools as the server lists them."""
     title: str
     tools: tuple[Foreigner, ...]
     entities: tuple[Entity, ...]
@@ -82,6 +86,12 @@ def identity(told: External, content: str) -> str:
     """Hash of the settings and of the content of the files."""
     text = msgspec.json.encode([VERSION, told, content], order="sorted")
     return hashlib.sha256(text).hexdigest()
+
+
+def fingerprint(tools: Sequence[types.Tool]) -> str:
+    """Hash of what a server says of its tools, whatever their order."""
+    told = sorted((tool.name, tool.model_dump_json(exclude_none=True)) for tool in tools)
+    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
 
 
 def path_of(home: Path, name: str) -> Path:

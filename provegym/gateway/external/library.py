@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from provegym.errors import ServerFault
 from provegym.gateway.external import learned as knowledge
 from provegym.gateway.external import settings, trees
 from provegym.gateway.external.connection import Connection
@@ -88,6 +89,7 @@ class Site:
             trees.digest(trees.take(self.home / self.told.files)) if (self.told.files) else ""
         )
         self._pools: dict[int, Pool] = {}
+        self._learned: Learned | None = None
         atexit.register(self.close)
 
     @property
@@ -100,19 +102,28 @@ class Site:
         key = seed if self.told.seeded else 0
         if key not in self._pools:
             connect = Connector(self.name, self.told, self.home, key)
-            self._pools[key] = Pool(
-                self.told, cast(key).start, connect, self.where.with_suffix(".lock")
-            )
+            turns = self.where.with_suffix(".lock")
+            self._pools[key] = Pool(self.told, cast(key).start, connect, turns, self._check)
         return self._pools[key]
+
+    def _check(self, connection: Connection) -> None:
+        """See that the server lists the tools that it was found out about with."""
+        known = self._learned
+        if known and knowledge.fingerprint(connection.listing().tools) != known.listing:
+            raise ServerFault(
+                f"server {self.name} lists other tools than {self.where} tells of; delete that "
+                "file to find out about it anew"
+            )
 
     def learned(self) -> Learned:
         """What is known about it, found out at the first time."""
         wanted = knowledge.identity(self.told, self.content)
-        found = knowledge.load(self.where, wanted)
+        found = self._learned or knowledge.load(self.where, wanted)
         if found is None:
             listing = self.pool(0).listing()
             found = learn(self.name, self.told, listing, self.pool, _taken(self.name), wanted)
             knowledge.save(found, self.where)
+        self._learned = found
         return found
 
     def start(self, seed: int) -> Start:
@@ -123,7 +134,7 @@ class Site:
             scout = Scout(self.told, found.tools, self.pool(key), [])
             scout.look_around()
             start = start_at(found.tools, found, scout)
-            found = replace(found, starts={**found.starts, key: start})
+            self._learned = found = replace(found, starts={**found.starts, key: start})
             knowledge.save(found, self.where)
         return found.starts[key]
 

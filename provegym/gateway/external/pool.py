@@ -18,6 +18,7 @@ from typing import Any
 from weakref import ref
 
 from provegym.errors import ServerFault
+from provegym.gateway.external import trees
 from provegym.gateway.external.connection import Connection, Listing
 from provegym.gateway.external.process import Entry, Kept, Log, Process
 from provegym.gateway.external.results import Answer
@@ -25,21 +26,28 @@ from provegym.gateway.external.settings import External
 from provegym.gateway.external.snapshot import Rows
 from provegym.gateway.external.turns import Turns
 
-KEPT = 256
-"""States of the files that are remembered, the latest."""
+KEPT, KEPT_BYTES = 256, 1 << 28
+"""States of the files that are remembered, the latest: so many, and about so much in all."""
 
 
 class Pool:
-    """Processes of one server at one seed. `connect` makes a connection that is not started.
+    """Processes of one server at one seed. `connect` makes a connection that is not started, and
+    `check` looks at the first one before it is used.
 
     A URL whose server a tool resets is one server that all share: it gets one connection, and the
     file `turns` says whose turn it is.
     """
 
     def __init__(
-        self, told: External, start: datetime, connect: Callable[[], Connection], turns: Path
+        self,
+        told: External,
+        start: datetime,
+        connect: Callable[[], Connection],
+        turns: Path,
+        check: Callable[[Connection], None] = lambda connection: None,
     ) -> None:
         self._told, self._start, self._connect = told, start, connect
+        self._check, self._checked = check, False
         self._shared = bool(told.url) and told.reset != "restart"
         self._turns = Turns(turns) if self._shared else None
         self._most = 1 if self._shared else told.processes
@@ -190,6 +198,9 @@ class Pool:
 
     def _bring(self, process: Process, log: Log) -> None:
         """Put the process where the log leads."""
+        if not self._checked:
+            self._check(process.connection)
+            self._checked = True
         if process.fresh and not self._shared:
             process.settle()
             self._remember(process)
@@ -214,10 +225,10 @@ class Pool:
 
     def _remember(self, process: Process) -> None:
         if self._told.reset == "files" and process.log is not None:
-            self._kept[process.log] = process.keep()
-            if len(self._kept) > KEPT:
-                first = next(key for key in self._kept if key)
-                del self._kept[first]
+            kept = self._kept[process.log] = process.keep()
+            room = max(2, min(KEPT, KEPT_BYTES // (1 + trees.size(kept.tree))))
+            while len(self._kept) > room:
+                del self._kept[next(log for log in self._kept if log)]
 
     def _undo(self, process: Process) -> None:
         """A refused call may have left something behind: go back, or have no known state."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import mcp_types as types
@@ -72,6 +73,28 @@ def capped(value: Any, most: int) -> Any:
         return value
     whole = value["text"] if _is_text(value) else text.decode(errors="replace")
     return {"text": _cut(whole, most), "cut": f"{len(whole)} characters in all; ask for less"}
+
+
+def masked(found: Answer, secrets: Mapping[str, str]) -> Answer:
+    """The answer with a name for each secret that stands in it."""
+    if not secrets:
+        return found
+    return Answer(_masked(found.value, secrets), without(found.error, secrets), found.misused)
+
+
+def _masked(value: Any, secrets: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _masked(inner, secrets) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner, secrets) for inner in value]
+    return without(value, secrets) if isinstance(value, str) else value
+
+
+def without(text: str, secrets: Mapping[str, str]) -> str:
+    """The text with `$NAME` for each secret."""
+    for name, secret in secrets.items():
+        text = text.replace(secret, f"${name}")
+    return text
 
 
 def _is_text(value: Any) -> bool:

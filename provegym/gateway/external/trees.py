@@ -41,6 +41,11 @@ def put_back(folder: Path, tree: Tree) -> None:
         path.chmod(stat.S_IMODE(mode))
 
 
+def size(tree: Tree) -> int:
+    """Bytes of all files."""
+    return sum(len(content or b"") for _, content in tree.values())
+
+
 def digest(tree: Tree) -> str:
     """SHA-256, in hex, of names and contents."""
     found = hashlib.sha256()

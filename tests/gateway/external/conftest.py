@@ -1,4 +1,4 @@
-"""A help desk as an external server, found out about once for all tests of a file."""
+"""A help desk as an external server, found out about once for all tests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def known_servers() -> Iterator[None]:
     SERVERS.update(before)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose provegym.toml has the desk; what is known of it lies there, too."""
     folder = tmp_path_factory.mktemp("shop")

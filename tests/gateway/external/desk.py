@@ -8,6 +8,7 @@ Its state is in memory; ids are minted at random. `--plain` leaves out what lose
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import random
 import time
@@ -120,6 +121,12 @@ def add_odd(server: MCPServer) -> None:
         """Roll the dice."""
         return {"eyes": random.random()}
 
+    @server.tool("get_slowly", annotations=READS)
+    async def slow(seconds: Annotated[float, Field(ge=0.01, le=0.3)] = 0.01) -> dict[str, float]:
+        """Take some time."""
+        await asyncio.sleep(seconds)
+        return {"seconds": seconds}
+
     @server.tool("whole_desk", annotations=READS)
     async def whole() -> dict[str, Any]:
         """Show everything."""
@@ -172,7 +179,7 @@ def main() -> None:
     server = desk()
     if not told.plain:
         add_faults(server)
-    add_many(server, told.many)
+    add_many(server, told.many + int(os.environ.get("MORE_TOOLS", "0")))
     if told.http:
         app = server.streamable_http_app(json_response=True)
         uvicorn.run(app, host="127.0.0.1", port=told.http, log_level="error")

@@ -12,8 +12,11 @@ import pytest
 
 from provegym import cli
 from provegym.gateway.external.settings import External
+from provegym.llm.scripted import ScriptedServer
 from provegym.records import read
+from provegym.synth.make import Plan
 from provegym.types import Task
+from tests.synth.competent import Competent
 
 pytestmark = pytest.mark.usefixtures("known_servers")
 
@@ -85,10 +88,25 @@ def test_add_lists_the_server_and_writes_its_settings_beside_others(
     assert "[servers.desk]" in text
     assert (tmp_path / ".provegym/desk.json").exists()
     shown = provegym("servers", "show", "desk", "--json")
-    assert len(json.loads(shown.out)) == 8
+    assert len(json.loads(shown.out)) == 9
     again = provegym("add", "desk", "--command", told.command)
     assert again.code == 2
     assert again.err.startswith("error: there is a server 'desk' already")
+
+
+def test_a_language_model_as_the_teacher_makes_tasks_on_it(
+    provegym: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    with ScriptedServer(Competent(Plan(5, ("desk",), ("desk",)), worlds=40)) as model:
+        teacher = ("--teacher", "openai:m", "--base-url", model.url)
+        synth = ("synth", "--servers", "desk", "--seed", "5", "--limit", "3", "--out", "m.jsonl")
+        ran = provegym(*synth, *teacher)
+    assert ran.code == 0, ran.err
+    tasks = list(read(tmp_path / "m.jsonl", Task))
+    assert [task.teacher for task in tasks] == ["m"] * 3
+    assert any(call.refs for task in tasks for _, call in task.ground_truth)
 
 
 MISTAKES: list[tuple[tuple[str, ...], int, str]] = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,10 +18,12 @@ from provegym.gateway.external.library import Site
 from provegym.gateway.external.places import register
 from provegym.gateway.external.settings import External
 from provegym.graph.edges import explicit_edges
+from provegym.rollout.loop import run_episode
+from provegym.rollout.policies import oracle
 from provegym.synth.certify import certify
 from provegym.synth.perturb import MOST_TOOLS, tool_list
 from provegym.synth.replay import replay, start_of
-from provegym.types import GroundCall, Ref, Task, Turn
+from provegym.types import GroundCall, Ref, Task, Trace, Turn
 from provegym.world.sample import arguments
 from provegym.world.schema import lint
 from provegym.world.server import Server
@@ -61,6 +65,7 @@ def test_effects_come_from_annotations_and_from_what_calls_change(shop: Path, de
         "tickets.annotate": ("write", "caution"),
         "get_and_count": ("write", "probing"),
         "roll_dice": ("read", "annotation"),
+        "get_slowly": ("read", "annotation"),
         "whole_desk": ("read", "settings"),
     }
     assert learned.notes == ("get_and_count says that it only reads, but it writes",)
@@ -68,7 +73,7 @@ def test_effects_come_from_annotations_and_from_what_calls_change(shop: Path, de
 
 def test_tools_are_portable_and_hide_how_the_desk_is_reset(desk: Server) -> None:
     assert "start_over" not in desk.tools
-    assert [lint(t.schema.function.parameters) for t in desk.tools.values()] == [[]] * 8
+    assert [lint(t.schema.function.parameters) for t in desk.tools.values()] == [[]] * 9
     create = desk.tools["tickets_create"].schema.function.parameters
     assert create["required"] == ["title"]
     assert create["properties"]["contact"]["required"] == ["email"]
@@ -230,6 +235,26 @@ def test_without_stable_names_a_minted_id_makes_a_write_differ(
     assert found.checks["deterministic"] is False
 
 
+# -- episodes ----------------------------------------------------------------------------------
+
+
+def test_a_call_that_takes_long_holds_up_no_other_episode(world: World) -> None:
+    slow = task_of(world, (GroundCall("g0", "get_slowly", {"seconds": 0.3}),))
+    begun: list[float] = []
+
+    async def episode(number: int) -> Trace:
+        begun.append(time.monotonic())
+        policy = oracle(slow, number)
+        return await run_episode(slow, world.open(), policy, trace_id=f"{number}")
+
+    async def both() -> list[Trace]:
+        return await asyncio.gather(*(episode(number) for number in range(2)))
+
+    traces = asyncio.run(both())
+    assert [call.outcome for trace in traces for call in trace.calls] == ["ok", "ok"]
+    assert max(begun) - min(begun) < 0.25  # the second one began while the first one waited
+
+
 # -- many servers and tools --------------------------------------------------------------------
 
 
@@ -253,7 +278,7 @@ def test_tools_that_another_server_has_get_the_servers_name_in_front(
 def test_of_more_than_128_tools_a_task_shows_a_part(tmp_path: Path, told: External) -> None:
     command = f"{told.command} --many 150"
     many = opened(tmp_path, "desk", replace(told, command=command, probe=False))
-    assert len(many.tools) == 158
+    assert len(many.tools) == 159
     shown, _ = tool_list(["tickets_close"], [many], [], [], 5, 0, Random(1))
     assert len(shown) == MOST_TOOLS == 128
     assert "tickets_close" in {tool.function.name for tool in shown}
@@ -287,6 +312,21 @@ def test_a_lost_process_masks_an_episode_and_never_scores_it(
     with pytest.raises(ServerFault, match="running get_crash"):
         session.call("get_crash", {})
     assert session.call("tickets_list", {}).outcome == "ok"
+
+
+def test_a_server_that_lists_other_tools_than_before_is_not_used(
+    tmp_path: Path, told: External, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = replace(told, probe=False, forward=("MORE_TOOLS",))
+    monkeypatch.setenv("MORE_TOOLS", "0")
+    opened(tmp_path, "desk", quiet)
+    monkeypatch.setenv("MORE_TOOLS", "1")
+    path = tmp_path / settings.FILE
+    later = Site("desk", path, quiet)
+    later.learned()
+    with pytest.raises(ServerFault, match=r"lists other tools than .*desk\.json tells of"):
+        later.pool(0).rows(later)
+    later.close()
 
 
 def test_settings_that_name_a_tool_that_is_not_there_are_refused(

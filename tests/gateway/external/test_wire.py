@@ -1,0 +1,63 @@
+"""Answers as third parties give them: errors in the wrong channel, junk, broken results, pages."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from provegym.errors import ServerFault
+from provegym.gateway.external.connection import Connection
+from provegym.gateway.external.results import Answer
+from provegym.gateway.external.settings import External
+
+RAW = External(command=f"{sys.executable} -S {Path(__file__).with_name('raw.py')}", seconds=20)
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Iterator[Connection]:
+    connection = Connection("raw", RAW, tmp_path, 0).start()
+    yield connection
+    connection.close()
+    assert connection.ended(10)
+
+
+def test_all_pages_of_a_list_are_read(raw: Connection) -> None:
+    listing = raw.listing()
+    assert (listing.title, [tool.name for tool in listing.tools]) == ("raw", ["act", "more"])
+
+
+def test_an_error_that_the_server_answers_with_is_a_result_and_the_server_stays(
+    raw: Connection,
+) -> None:
+    assert raw.call("act", {"kind": "invalid"}) == Answer(None, "kind is wrong", misused=True)
+    assert raw.call("act", {"kind": "internal"}) == Answer(None, "disk is full")
+    assert raw.call("act", {}) == Answer({})
+
+
+def test_junk_between_the_answers_is_passed_over(
+    raw: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        assert raw.call("act", {"kind": "junk"}) == Answer({"kind": "junk"})
+
+
+def test_a_result_outside_the_protocol_is_a_fault_of_ours(raw: Connection) -> None:
+    with pytest.raises(ServerFault, match=r"server raw failed: .* while running act"):
+        raw.call("act", {"kind": "odd"})
+    assert raw.lost
+
+
+def test_an_argument_that_must_be_given_as_null_is_sent_as_null(raw: Connection) -> None:
+    assert raw.call("act", {"kind": None}) == Answer({"kind": None})
+
+
+def test_a_connection_that_is_closed_cannot_be_asked(raw: Connection) -> None:
+    raw.ready()
+    raw.close()
+    assert raw.ended(10)
+    with pytest.raises(ServerFault, match="was lost before"):
+        raw.call("act", {})
