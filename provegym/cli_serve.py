@@ -20,7 +20,7 @@ EXAMPLES = example(
     "provegym serve banking",
     "provegym serve --task tasks.jsonl:TASK_ID",
     "provegym serve --http --servers banking,calendar --port 8765",
-    "PROVEGYM_TOKEN=SECRET provegym serve --http --host 0.0.0.0",
+    "PROVEGYM_TOKEN=$(openssl rand -hex 32) provegym serve --http --host 0.0.0.0",
     "provegym serve --http --workers 8",
 )
 Token = Annotated[
@@ -32,6 +32,11 @@ Workers = Annotated[
 ]
 Engine = Annotated[
     str, typer.Option(help="What workers are: processes here, or actors of a cluster (ray).")
+]
+
+Rate = Annotated[
+    float | None,
+    typer.Option(min=0, help="Most requests a second to one session; 1000, or 0 for any."),
 ]
 
 
@@ -63,9 +68,9 @@ def serve(
     ] = None,
     workers: Workers = None,
     engine: Engine = "processes",
+    rate: Rate = None,
 ) -> None:
     """Serve worlds over MCP: to one client over stdio, or to many over HTTP."""
-    from provegym.gateway.settings import Settings
     from provegym.names import servers_named
 
     ways = (http, name is not None, task is not None and not http)
@@ -81,8 +86,9 @@ def serve(
         "task": task_of(task) if task else None,
         "idle": idle,
         "sessions": sessions,
+        "rate": rate,
     }
-    settings = Settings(**{k: value for k, value in given.items() if value is not None})
+    settings = settings_of(given)
     if workers or engine != "processes":
         over_fleet(settings, workers, engine, http)
     elif http:
@@ -93,6 +99,13 @@ def serve(
         stdio.serve(settings)
 
 
+def settings_of(given: dict[str, Any]) -> Settings:
+    """The settings, with the default of whatever was not given."""
+    from provegym.gateway.settings import Settings
+
+    return Settings(**{name: value for name, value in given.items() if value is not None})
+
+
 def over_http(settings: Settings) -> None:
     """Serve until interrupted, and say where."""
     from provegym.gateway import http
@@ -100,6 +113,8 @@ def over_http(settings: Settings) -> None:
 
     with listen(settings) as listening:
         terminal.note(f"serving {url_of(settings, listening)}")
+        if not settings.token:
+            terminal.note("without a token: every program of this machine may use all of it")
         http.serve(http.new_rooms(settings), settings, listening)
 
 

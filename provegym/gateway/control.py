@@ -25,10 +25,11 @@ from provegym.errors import (
 )
 from provegym.gateway import metrics, openapi
 from provegym.gateway.batch import code_of
+from provegym.gateway.door import is_too_deep
 from provegym.gateway.openings import Openings
 from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
 from provegym.gateway.rooms import Open, Rooms, open_world
-from provegym.gateway.wire import ErrorAnswer, Problem
+from provegym.gateway.wire import MOST_LEVELS, ErrorAnswer, OpenSession, Problem
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -59,13 +60,21 @@ def _handler(operation: Operation, desk: Desk) -> Handler:
     async def handle(request: Request) -> Response:
         name = request.path_params.get("session", "")
         try:
-            body = decode(await request.body() or b"{}") if decode else None
+            body = decode(await _read(request, operation)) if decode else None
             answer = await operation.run(desk, name, body)
         except (SessionError, InputError, InfrastructureError, *NO_JSON) as error:
             return refusal(error)
         return _json(answer, operation.status)
 
     return handle
+
+
+async def _read(request: Request, operation: Operation) -> bytes:
+    """The body. Raises `InputError` for a task that is nested too deep."""
+    body = await request.body() or b"{}"
+    if operation.body is OpenSession and is_too_deep(body, msgspec.json.decode(body), MOST_LEVELS):
+        raise InputError(f"a task is nested at most {MOST_LEVELS} levels deep")
+    return body
 
 
 def refusal(error: Exception) -> Response:

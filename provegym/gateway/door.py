@@ -38,9 +38,14 @@ def read(body: bytes, max_depth: int) -> Any:
         value = _decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         return Refusal(types.PARSE_ERROR, f"Parse error: {error}")
-    if body.count(b"{") + body.count(b"[") > max_depth and _is_deeper(value, max_depth):
+    if is_too_deep(body, value, max_depth):
         return Refusal(types.INVALID_REQUEST, f"nested deeper than {max_depth} levels")
     return value
+
+
+def is_too_deep(body: bytes, value: Any, max_depth: int) -> bool:
+    """Whether the JSON value of a body is nested deeper than so many levels."""
+    return body.count(b"{") + body.count(b"[") > max_depth and _is_deeper(value, max_depth)
 
 
 def request_id(value: Any) -> str | int | None:

@@ -19,11 +19,13 @@ from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from provegym import __version__
 from provegym.errors import SessionError
 from provegym.gateway import listing
 from provegym.gateway.rooms import Room, failed
+from provegym.rollout import loop
 from provegym.types import Tool
 from provegym.world.session import Result
 
@@ -44,6 +46,7 @@ PLAIN = frozenset(("name", "arguments", "_meta"))
 SERVER_INFO = {"name": "provegym", "version": __version__}
 THREADS = 256
 """So many calls that wait for something outside are waited for at once."""
+FAILED = "the server failed; nothing is known"
 LISTS = 256
 """How many tool lists are kept ready, each as one protocol version has it."""
 
@@ -70,10 +73,11 @@ class View(NamedTuple):
 Find = Callable[[Context], View]
 
 
-def server(find: Find, deadline: float) -> Server[Any]:
+def server(find: Find, deadline: float, max_result: int) -> Server[Any]:
     """The MCP server that answers each request for what `find` says it is about.
 
     `deadline`: seconds after which a call that waits for something outside is given up.
+    `max_result`: most characters of a result's text.
     """
     waiting = anyio.CapacityLimiter(THREADS)
 
@@ -85,12 +89,13 @@ def server(find: Find, deadline: float) -> Server[Any]:
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
         view = find(context)
-        given = view, params.name, params.arguments or {}, key_of(context)
+        given = view, params.name, params.arguments or {}, key_of(context), max_result
         if not view.room.blocking:
             return call(*given)
         with anyio.move_on_after(deadline):
             return await run_sync(call, *given, abandon_on_cancel=True, limiter=waiting)
-        return answer(failed("deadline", f"not done within {deadline:g} s; it does not count"))
+        late = failed("deadline", f"not done within {deadline:g} s; it does not count")
+        return answer(late, max_result)
 
     made = Server[Any](
         "provegym",
@@ -100,11 +105,11 @@ def server(find: Find, deadline: float) -> Server[Any]:
         # No tool declares `x-mcp-header`. Unset, the SDK would list all tools before each call.
         get_tool_input_schema=lambda name: None,
     )
-    made.middleware[:0] = [direct(find), Shelf(find)]
+    made.middleware[:0] = [sealed, direct(find, max_result), Shelf(find)]
     return made
 
 
-def direct(find: Find) -> ServerMiddleware[Any]:
+def direct(find: Find, max_result: int) -> ServerMiddleware[Any]:
     """Answers plain calls ahead of all else in the SDK: its other layers parse both ways what is
     known to be sound, and cost as much as the rest together.
 
@@ -118,7 +123,7 @@ def direct(find: Find) -> ServerMiddleware[Any]:
         view = find(ctx)
         if view.room.blocking:
             return await call_next(ctx)
-        told = call(view, *given, key_of(ctx))
+        told = call(view, *given, key_of(ctx), max_result)
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             told["_meta"][types.SERVER_INFO_META_KEY] = SERVER_INFO
         else:
@@ -139,31 +144,49 @@ def _plain(ctx: Context) -> tuple[str, dict[str, Any]] | None:
     return (name, given) if type(name) is str and type(given) is dict else None
 
 
-def call(view: View, name: str, arguments: dict[str, Any], key: str | None) -> dict[str, Any]:
-    """Run one call and give its result as MCP has it.
+async def sealed(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Let no text of an unforeseen failure out: the SDK would tell it to clients of 2025-11-25.
 
-    Raises `MCPError` for a tool that is not there (-32602), a session that ended meanwhile
-    (-32001) and a bug of ours (-32603), whose text is the same whatever happened.
+    Such a text may name files, commands and what other sessions hold. The log has it.
     """
     try:
-        if view.shows(name):
-            result = view.room.call(name, arguments, key)
-            if result.outcome != "unknown_tool":
-                return answer(result)
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
     except SessionError as error:
         raise MCPError(SESSION_ENDED, str(error)) from None
     except Exception as error:
-        log.exception("a call of %r failed", name[:80])
-        raise MCPError(types.INTERNAL_ERROR, "the server failed; nothing is known") from error
+        log.exception("a request of %r failed", ctx.method[:80])
+        raise MCPError(types.INTERNAL_ERROR, FAILED) from error
+
+
+def call(
+    view: View, name: str, arguments: dict[str, Any], key: str | None, max_result: int
+) -> dict[str, Any]:
+    """Run one call and give its result as MCP has it.
+
+    Raises `MCPError` for a tool that is not there (-32602), `SessionError` where the session ended
+    meanwhile.
+    """
+    if view.shows(name):
+        result = view.room.call(name, arguments, key)
+        if result.outcome != "unknown_tool":
+            return answer(result, max_result)
     raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:80]}")
 
 
-def answer(result: Result) -> dict[str, Any]:
-    """A result as MCP has it: the value once as text and, where the call succeeded, once whole."""
+def answer(result: Result, max_result: int) -> dict[str, Any]:
+    """A result as MCP has it: the value once as text and, where the call succeeded, once whole.
+
+    Of a text that is too long the start is shown, as a rollout shows it. There is no structured
+    content then, which clients miss of anything but an error; the outcome stays what it was.
+    """
     text = result.json()
-    content = [{"type": "text", "text": text.decode()}]
+    whole = text.decode()
+    shown = loop.cut(whole, max_result)
+    content = [{"type": "text", "text": shown}]
     told = {"_meta": {OUTCOME: result.outcome}, "resultType": "complete", "content": content}
-    if result.outcome != "ok":
+    if result.outcome != "ok" or shown is not whole:
         return {**told, "isError": True}
     return {**told, "isError": False, "structuredContent": msgspec.json.decode(text)}
 

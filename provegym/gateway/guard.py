@@ -4,6 +4,7 @@
   is turned away. MCP 2026-07-28, "Streamable HTTP", demands it.
 - **Token**: demanded everywhere but at URLs that hold a session's unguessable id, so that a policy
   is given a URL and never the token.
+- **Rate**: a session's URL, or an address elsewhere, that asks too often has to wait.
 - **Size**: a body is read up to a limit, and no further.
 """
 
@@ -11,22 +12,23 @@ from __future__ import annotations
 
 import ipaddress
 from hmac import compare_digest
+from math import ceil
 
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from provegym.gateway.rate import Rates, who_asks
 from provegym.gateway.settings import Settings, is_loopback
 
-OPEN_PATHS = ("/s/", "/healthz")
-"""What no token is asked for: the id in the path is the right to use a session."""
+Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Refused(Exception):
-    """A request that is turned away, with a status and what the answer says."""
+    """A request that is turned away, with a status, what the answer says, and further fields."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(self, status: int, code: str, message: str, headers: Headers = ()) -> None:
         super().__init__(message)
-        self.status, self.code, self.message = status, code, message
+        self.status, self.code, self.message, self.headers = status, code, message, headers
 
 
 class Guard:
@@ -35,6 +37,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._settings = settings
+        self._rates = Rates(settings.rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through with its whole body at hand, or answer it here."""
@@ -45,11 +48,20 @@ class Guard:
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         try:
             check(scope, self._settings)
+            self._check_rate(scope)
             first = await whole(scope, receive, self._settings.max_body)
         except Refused as refused:
             await refuse(send, refused)
             return
-        await self._app(scope, Replay(first, receive), send)
+        if first["type"] == "http.request":  # or the client left before all was told
+            await self._app(scope, Replay(first, receive), send)
+
+    def _check_rate(self, scope: Scope) -> None:
+        wait = self._rates.take(who_asks(scope))
+        if wait:
+            seconds = b"%d" % ceil(wait)
+            told = "too many requests; ask again after the seconds that Retry-After says"
+            raise Refused(429, "too_many_requests", told, ((b"retry-after", seconds),))
 
 
 class Replay:
@@ -68,20 +80,29 @@ class Replay:
 def check(scope: Scope, settings: Settings) -> None:
     """Raise `Refused` for a request from where none may come, or without the token."""
     headers: dict[bytes, bytes] = dict(scope["headers"])
+    for once in (b"host", b"origin", b"authorization", b"mcp-session-id"):
+        if sum(name == once for name, _ in scope["headers"]) > 1:
+            raise Refused(400, "repeated_header", f"give the header {once.decode()} once")
     host = headers.get(b"host", b"").decode("latin-1")
     if not _known(_name(host), settings):
         raise Refused(421, "wrong_host", f"this gateway is not known as {host[:80]!r}")
     origin = headers.get(b"origin", b"").decode("latin-1")
     if origin and not _known(_name(origin.partition("://")[2]), settings):
         raise Refused(403, "wrong_origin", f"pages of {origin[:80]!r} may not ask here")
-    if settings.token and not scope["path"].startswith(OPEN_PATHS):
+    if settings.token and not _is_open(scope["path"]):
         _check_token(headers.get(b"authorization", b""), settings.token)
+
+
+def _is_open(path: str) -> bool:
+    """Whether no token is asked for: the id in a path is the right to use that session."""
+    return path.startswith("/s/") or path == "/healthz"
 
 
 def _check_token(given: bytes, token: str) -> None:
     kind, _, value = given.partition(b" ")
     if kind.lower() != b"bearer" or not compare_digest(value.strip(), token.encode()):
-        raise Refused(401, "unauthorized", "this needs the header `Authorization: Bearer TOKEN`")
+        told = "this needs the header `Authorization: Bearer TOKEN`"
+        raise Refused(401, "unauthorized", told, ((b"www-authenticate", b"Bearer"),))
 
 
 def _name(host: str) -> str:
@@ -133,8 +154,7 @@ async def refuse(send: Send, refused: Refused) -> None:
     """Answer with the reason, in the form of the control API's errors."""
     error = {"error": {"code": refused.code, "message": refused.message}}
     body = msgspec.json.encode(error)
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if refused.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+    size = b"%d" % len(body)
+    headers = [(b"content-type", b"application/json"), (b"content-length", size), *refused.headers]
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

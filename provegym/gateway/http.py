@@ -14,21 +14,26 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 from mcp import types
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from provegym.errors import SessionError, SessionUnknown
 from provegym.gateway import control, door, face, listing
+from provegym.gateway.connection import Connection
+from provegym.gateway.connections import Connections
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
 from provegym.gateway.guard import Guard, Replay
@@ -39,6 +44,8 @@ from provegym.world.sessions import Sessions
 
 FIND = "provegym.find"
 """In the scope of a request: how the face finds the room that the URL is about."""
+ROOM = "provegym.room"
+"""In the scope of a request: the room, where the URL names its session."""
 PATHS = ("/s/{session}/mcp", "/s/{session}/mcp/{server}", "/mcp", "/mcp/{server}")
 NO_SESSION = (
     "this URL names no session, and MCP {version} has none of its own. POST /v1/sessions makes one "
@@ -67,6 +74,7 @@ class Door:
             max_sessions=settings.sessions,
             max_request_body_size=settings.max_body,
         )
+        self._connections = Connections(self.manager)
         self._max_depth = settings.max_depth
         self._resolve = resolve
         self._in_flight: set[tuple[bytes, str]] = set()
@@ -89,8 +97,21 @@ class Door:
             await refuse(send, refusal, found)
         elif found is not None and (connection := headers.get(b"mcp-session-id")):
             await self._alone(connection, found, scope, receive, send)
-        else:
+        elif version in MODERN_PROTOCOL_VERSIONS or ROOM not in scope:
             await self.manager.handle_request(scope, receive, send)
+        else:
+            await self.manager.handle_request(scope, receive, self._noting(scope[ROOM], send))
+
+    def _noting(self, room: Room, send: Send) -> Send:
+        """Note the connection that an answer opens."""
+
+        async def noted(message: Message) -> None:
+            for name, value in message.get("headers", ()):
+                if name == b"mcp-session-id":
+                    await self._connections.opened(room, value.decode())
+            await send(message)
+
+        return noted
 
     async def _alone(
         self, connection: bytes, found: str | int, scope: Scope, receive: Receive, send: Send
@@ -134,6 +155,7 @@ def resolver(rooms: Rooms, settings: Settings, open: Open) -> Resolve:
         if server and not view.tools:
             return _no_server(server, sorted({*map(_server, view.room.tools)}))
         scope[FIND] = lambda _: view
+        scope[ROOM] = view.room
         return None
 
     def _private(scope: Scope, version: str, server: str) -> Refusal | None:
@@ -196,7 +218,10 @@ def _found(context: Context) -> View:
 def app(rooms: Rooms, settings: Settings, open: Open = open_world) -> Starlette:
     """The whole gateway as an ASGI app."""
     mcp = Door(
-        face.server(_found, settings.deadline), settings, resolver(rooms, settings, open), json=True
+        face.server(_found, settings.deadline, settings.max_result),
+        settings,
+        resolver(rooms, settings, open),
+        json=True,
     )
     routes = [*(Route(path, mcp) for path in PATHS), *control.routes(rooms, settings, open)]
     return stack([mcp], routes, settings)
@@ -221,9 +246,18 @@ def stack(doors: Sequence[Door], routes: Sequence[BaseRoute], settings: Settings
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, settings=settings)],
-        exception_handlers={**control.ERRORS},
+        exception_handlers={**control.ERRORS, Exception: _crashed},
         lifespan=lifespan,
     )
+
+
+async def _crashed(request: Request, error: Exception) -> Response:
+    """The answer to a request that met a bug of ours: the log has it, the client has not."""
+    return _error(500, "internal", "the gateway failed; its log says why")
+
+
+def _error(status: int, code: str, told: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": {"code": code, "message": told}}, status, headers)
 
 
 def new_rooms(settings: Settings) -> Rooms:

@@ -9,6 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from provegym.errors import InputError
+from provegym.gateway.connection import Connection
 from provegym.gateway.settings import Settings
 
 FILES = 65_536
@@ -43,8 +44,9 @@ def runner(app: ASGIApp) -> uvicorn.Server:
         uvicorn.Config(
             app,
             loop="uvloop",
-            http="httptools",
-            log_level="warning",
+            http=Connection,
+            ws="none",
+            log_level="error",  # a line for each broken request would let anybody fill a disk
             access_log=False,
             server_header=False,
         )

@@ -135,6 +135,11 @@ def _check_places(desk: Desk) -> None:
 
 
 def _add(desk: Desk, room: Room) -> Opened:
+    try:
+        _check_places(desk)  # others may have come while this one was waited for
+    except LimitReached:
+        room.close()
+        raise
     return _opened(desk.rooms.add(room), room)
 
 

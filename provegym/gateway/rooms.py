@@ -29,6 +29,8 @@ KEYS = 64
 """How many calls with a key a room remembers, the latest: so many a client may safely retry."""
 SNAPSHOTS = 64
 """How many snapshots a room keeps, the latest."""
+MOST_BYTES = 64 << 20
+"""Bytes of arguments that a session takes in its life, for each write may keep what it is told."""
 RECORDED = 10_000
 """How many calls of a task's room are kept for its score; with more there is none."""
 
@@ -84,10 +86,11 @@ class Room:
     def __init__(self, session: Session, task: Task | None = None, turn: int = 0) -> None:
         self.session = session
         self.task = task
+        self.closed = False
         self._calls: list[Call] = []
         self._answers: OrderedDict[str, tuple[bytes, Result]] = OrderedDict()
         self._snapshots: OrderedDict[str, _Kept] = OrderedDict()
-        self._taken = 0
+        self._taken = self._heard = 0
         self._offered: list[str] | None = None
         self._all = tuple(session.tools())
         self._known = world.tools if (world := getattr(session, "world", None)) else {}
@@ -147,6 +150,10 @@ class Room:
         return known[1]
 
     def _run(self, name: str, arguments: Arguments) -> Result:
+        self._heard += len(_text(arguments)) if isinstance(arguments, dict) else len(arguments)
+        if self._heard > MOST_BYTES:
+            told = f"the session was told over {MOST_BYTES} bytes, the most there may be"
+            return failed("session_full", told)
         start = perf_counter()
         try:
             result = self.session.call(name, arguments)
@@ -220,6 +227,7 @@ class Room:
         """An independent room with the same state, calls and snapshots behind it."""
         twin = Room(self.session.fork(), self.task, self.turn)
         twin._calls, twin._taken = self._calls.copy(), self._taken
+        twin._heard = self._heard
         twin._snapshots = self._snapshots.copy()
         if self._offered is not None:
             twin.offer(self._offered)
@@ -227,6 +235,7 @@ class Room:
 
     def close(self) -> None:
         """End the session; it stays closed."""
+        self.closed = True
         self.session.close()
 
 

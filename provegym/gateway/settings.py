@@ -12,11 +12,15 @@ from provegym.servers import SERVERS
 from provegym.types import Task
 from provegym.world.sessions import IDLE_SECONDS
 
+TOKEN_LENGTH = 16
+"""Fewest characters of a token that other machines may guess at."""
+
 
 class Settings(Struct, frozen=True):
     """Where to listen, for whom, and how much of everything there may be.
 
-    Raises `InputError` for an address off this machine without a token.
+    Raises `InputError` for an address off this machine without a token, and for a token that no
+    header can hold (RFC 6750, 2.1) or that could be guessed.
     """
 
     host: str = "127.0.0.1"
@@ -40,6 +44,11 @@ class Settings(Struct, frozen=True):
     """Deepest nesting of a request's JSON."""
     deadline: float = 30.0
     """Seconds that the calls of one request may take together."""
+    rate: float = 1000.0
+    """Requests a second through one session's URL; an address may make ten times as many of all
+    others. Ten seconds' worth may come at once. 0: no limit."""
+    max_result: int = 65_536
+    """Most characters of a result that MCP shows, as in a rollout; of a longer one, its start."""
 
     def __post_init__(self) -> None:
         if not self.token and not is_loopback(self.host):
@@ -47,6 +56,22 @@ class Settings(Struct, frozen=True):
                 f"{self.host} can be reached from other machines: give a token (--token), "
                 "or listen on 127.0.0.1"
             )
+        if self.token:
+            _check_token(self.token, is_loopback(self.host))
+
+    def __repr__(self) -> str:
+        """Where it listens; never the token, since texts find their way into logs."""
+        return f"Settings(host={self.host!r}, port={self.port}, ...)"
+
+
+def _check_token(token: str, is_private: bool) -> None:
+    if not all("!" <= letter <= "~" for letter in token):
+        raise InputError("the token may hold visible ASCII characters alone, and no space")
+    if len(token) < TOKEN_LENGTH and not is_private:
+        raise InputError(
+            f"a token of {len(token)} characters can be guessed; give at least {TOKEN_LENGTH}, "
+            "as `openssl rand -hex 32` makes"
+        )
 
 
 @lru_cache(maxsize=1024)

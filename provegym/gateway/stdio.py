@@ -39,7 +39,8 @@ def serve(settings: Settings, open: Open = open_world) -> None:
     room = own_room(settings, open)
     view = face.View(room)
     try:
-        anyio.run(run, face.server(lambda _: view, settings.deadline), *claim(), settings)
+        server = face.server(lambda _: view, settings.deadline, settings.max_result)
+        anyio.run(run, server, *claim(), settings)
     finally:
         room.close()
 

@@ -11,6 +11,8 @@ from provegym.world.session import Result
 
 MOST_CALLS = 4096
 """Calls in one request."""
+MOST_LEVELS = 128
+"""Deepest nesting of a task; what is made of it is walked through level by level."""
 
 Text = Annotated[str, Meta(max_length=200)]
 Key = Annotated[

@@ -219,7 +219,7 @@ class _Episode:
             self.calls.append(record(call, turn, step, "infrastructure", lost(fault)))
             raise
         self.calls.append(record(call, turn, step, result.outcome, result.builtins()))
-        content = _cut(result.json().decode(), self.limits.max_result_chars)
+        content = cut(result.json().decode(), self.limits.max_result_chars)
         self.messages.append(
             {
                 "role": "tool",
@@ -257,7 +257,8 @@ def _wire(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
+    """A text of at most so many characters, or its start and how long it is."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}... [cut: {len(text)} characters in all]"

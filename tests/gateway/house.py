@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 import httpx2
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from provegym.gateway import http
 from provegym.gateway.rooms import Open, Room, Rooms, open_world
 from provegym.gateway.settings import Settings
-from provegym.world.session import Session
+from provegym.world.session import Result, Session
 from provegym.world.sessions import Sessions
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -99,6 +100,22 @@ def house(
     kept = http.new_rooms(settings) if rooms is None else rooms
     with http.background(http.app(kept, settings, open), replace(settings, port=0)) as url:
         yield House(kept, settings, url)
+
+
+class Slow(Session):
+    """A session that answers when it is allowed to, as an external server would."""
+
+    blocking = True
+
+    def __init__(self, of: Any) -> None:
+        super().__init__(of)
+        self.called, self.go_on = Event(), Event()
+
+    def call(self, name: str, arguments: str | bytes | dict[str, Any]) -> Result:
+        if name == "list_cards":
+            self.called.set()
+            assert self.go_on.wait(30)
+        return super().call(name, arguments)
 
 
 class Clock:

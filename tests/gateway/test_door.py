@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 from typing import Any
 
 import httpx2
@@ -17,8 +16,7 @@ from provegym.gateway.guard import Refused, check
 from provegym.gateway.rooms import Room, open_world
 from provegym.gateway.settings import Settings
 from provegym.servers import world
-from provegym.world.session import Result, Session
-from tests.gateway.house import LEGACY, MODERN, Clock, House, house, timed_rooms
+from tests.gateway.house import LEGACY, MODERN, Clock, House, Slow, house, timed_rooms
 
 
 @pytest.fixture(scope="module")
@@ -111,22 +109,6 @@ def test_text_in_any_script_arrives_and_returns_as_it_is(gateway: House, version
 
 
 # -- ids in flight -----------------------------------------------------------------------------
-
-
-class Slow(Session):
-    """A session that answers when it is allowed to, as an external server would."""
-
-    blocking = True
-
-    def __init__(self, of: Any) -> None:
-        super().__init__(of)
-        self.called, self.go_on = Event(), Event()
-
-    def call(self, name: str, arguments: str | bytes | dict[str, Any]) -> Result:
-        if name == "list_cards":
-            self.called.set()
-            assert self.go_on.wait(30)
-        return super().call(name, arguments)
 
 
 @pytest.mark.parametrize("again", [5, "5"])
@@ -252,7 +234,7 @@ SEEN = [
 def test_off_loopback_addresses_and_given_names_are_known(
     host: str, hosts: tuple[str, ...], status: int | None
 ) -> None:
-    settings = Settings(host="0.0.0.0", token="t", hosts=hosts)
+    settings = Settings(host="0.0.0.0", token="t" * 16, hosts=hosts)
     scope = {"headers": [(b"host", host.encode())], "path": "/s/x/mcp"}
     if status is None:
         check(scope, settings)

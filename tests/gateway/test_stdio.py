@@ -159,7 +159,10 @@ REFUSED = [
     (["--http", "--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"),
     (["--http", "--host", "::"], ":: can be reached from other machines"),
     (["--http", "--host", "gym.example"], "gym.example can be reached from other machines"),
-    (["--http", "--host", "192.0.2.1", "--token", "t"], "cannot listen on 192.0.2.1 port 8765"),
+    (
+        ["--http", "--host", "192.0.2.1", "--token", "t" * 16],
+        "cannot listen on 192.0.2.1 port 8765",
+    ),
     (["--task", "tasks"], "'tasks' is not FILE:ID"),
     (["--task", "none.jsonl:a"], "none.jsonl"),
 ]
