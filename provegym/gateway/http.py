@@ -23,7 +23,6 @@ from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -32,7 +31,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from provegym.errors import SessionError, SessionUnknown
 from provegym.gateway import control, door, face, listing
-from provegym.gateway.connection import Connection
 from provegym.gateway.connections import Connections
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
