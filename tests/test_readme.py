@@ -41,6 +41,7 @@ NAMES = (
     "control",
     "design",
     "serve",
+    "fleet",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
