@@ -73,6 +73,14 @@ def _gateway() -> Iterator[Row]:
         yield row(what, value, target, unit, at_most)
 
 
+def _fleet() -> Iterator[Row]:
+    if not find_spec("mcp"):
+        yield Row("fleet", "skipped: mcp is not installed", "", "")
+        return
+    for what, value, target, unit in load("fleet").measure():
+        yield row(what, value, target, unit, at_most)
+
+
 def _soak(seconds: float | None) -> Iterator[Row]:
     module = load("soak")
     came = module.measure(seconds or module.SECONDS)
@@ -93,6 +101,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "reward": _reward,
     "synth": _synth,
     "gateway": _gateway,
+    "fleet": _fleet,
 }
 """The benchmarks by name, in the order in which they run; the soak runs only by its name."""
 

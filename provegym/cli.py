@@ -402,7 +402,7 @@ def report(
 def bench(
     name: Annotated[
         str | None,
-        typer.Argument(help="engine, reward, synth, gateway or soak; all but soak if not given."),
+        typer.Argument(help="engine, reward, synth, gateway, fleet, soak; all but soak if none."),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option(min=1, help="How long the soak takes; 600 if not given.")

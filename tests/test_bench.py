@@ -61,8 +61,16 @@ def test_one_benchmark_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> No
     rows = [bench.Row("a call", "1 us", "", "")]
     monkeypatch.setitem(bench.PARTS, "gateway", lambda: iter(rows))
     assert bench.run("gateway") == rows
-    with pytest.raises(UnknownName, match="'gate'; known: engine, gateway, reward, soak, synth"):
+    with pytest.raises(
+        UnknownName, match="'gate'; known: engine, fleet, gateway, reward, soak, synth"
+    ):
         bench.run("gate")
+
+
+def test_what_a_front_adds_is_measured_beside_its_worker() -> None:
+    values = {what: value for what, value, *_ in bench.load("fleet").measure(64, 1)}
+    assert values["front, a call in a batch of 256"] < values["front, a call alone"]
+    assert 0 < values["front, a call over MCP"] < values["its worker"]
 
 
 def test_a_soak_finds_no_error_and_says_how_memory_went() -> None:
