@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 60.0
 """How long a request that any worker may answer waits while none is ready."""
-KEYS = 100_000
+KEYS = 10_000
 """How many openings' keys are known, the latest."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
