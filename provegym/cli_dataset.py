@@ -264,7 +264,7 @@ def prefixes() -> tuple[str, ...]:
     """What the ids of each table of the library start with."""
     from provegym import servers
 
-    states = [servers.load(name).state for name in servers.SERVERS]
+    states = [servers.load(name).state for name in servers.library()]
     return tuple(sorted({table.prefix for state in states for table in state.tables().values()}))
 
 
@@ -298,9 +298,17 @@ def import_set(
 
 
 def library() -> tuple[dict[str, Collection[str]], dict[str, Collection[str]]]:
-    """By server, the names of its tools, and the refusal codes that they declare."""
+    """By server, the names of its tools, and the refusal codes that they declare; a server outside
+    that cannot be started is left out.
+    """
     from provegym import servers
+    from provegym.errors import ServerFault
 
-    loaded = {name: servers.load(name).tools for name in servers.SERVERS}
+    loaded = {}
+    for name in servers.SERVERS:
+        try:
+            loaded[name] = servers.load(name).tools
+        except ServerFault as fault:
+            terminal.note(f"{name} is left out: {fault}")
     codes = {name: {c for t in tools.values() for c in t.refuses} for name, tools in loaded.items()}
     return {name: tuple(tools) for name, tools in loaded.items()}, dict(codes)

@@ -36,6 +36,11 @@ SERVERS: dict[str, str] = {
 """
 
 
+def library() -> tuple[str, ...]:
+    """The servers that belong to the project or live in a module; not those that run outside."""
+    return tuple(name for name, place in SERVERS.items() if ":" not in place)
+
+
 def load(name: str) -> Server:
     """The server of that name; UnknownName lists the valid ones."""
     if name not in SERVERS:

@@ -13,6 +13,7 @@ import pytest
 from provegym import cli
 from provegym.gateway.external.settings import External
 from provegym.llm.scripted import ScriptedServer
+from provegym.names import servers_named
 from provegym.records import read
 from provegym.synth.make import Plan
 from provegym.types import Task
@@ -143,6 +144,19 @@ def test_a_broken_provegym_toml_stops_every_verb_in_one_line(
     ran = provegym("servers", "show", "banking")
     assert ran.code == 2
     assert "comand" in ran.err
+
+
+def test_a_server_outside_that_cannot_be_started_disturbs_no_other(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "provegym.toml").write_text("[servers.lost]\ncommand = 'no-such-program'\n")
+    synth = ("synth", "--servers", "banking", "--limit", "1", "--out", "t.jsonl")
+    ran = provegym(*synth)
+    assert ran.code == 0, ran.err
+    assert "lost is left out: server lost ended" in ran.err
+    assert "lost" not in servers_named(None)
+    assert provegym("servers", "show", "lost").code == 1
 
 
 def test_the_contract_is_not_for_servers_outside(
