@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from provegym import cli
 from provegym.gateway.external.settings import External
-from provegym.llm.scripted import ScriptedServer
+from provegym.llm.scripted import Json, Response, ScriptedServer, says
 from provegym.names import servers_named
 from provegym.records import read
 from provegym.synth.make import Plan
@@ -108,6 +109,28 @@ def test_a_language_model_as_the_teacher_makes_tasks_on_it(
     tasks = list(read(tmp_path / "m.jsonl", Task))
     assert [task.teacher for task in tasks] == ["m"] * 3
     assert any(call.refs for task in tasks for _, call in task.ground_truth)
+
+
+def no_edges(request: Json) -> Response:
+    """A model that sees no tool that needs another."""
+    told = request["messages"][-1]["content"]
+    none = {"b_needs_a": "none", "a_needs_b": "none", "why": ""}
+    numbers = re.findall(r"^(\d+)\. A = ", told, re.MULTILINE)
+    return says(json.dumps({"pairs": [{"pair": int(n), **none} for n in numbers]}))
+
+
+def test_a_language_model_is_asked_about_its_graph(
+    provegym: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    with ScriptedServer(no_edges) as model:
+        asked = ("--edges", "union", "--teacher", "openai:m", "--base-url", model.url)
+        ran = provegym("graph", "--servers", "desk", *asked, "--json")
+    assert ran.code == 0, ran.err
+    edges = json.loads(ran.out)["edges"]
+    pairs = {(edge["source"], edge["target"]) for edge in edges}
+    assert ("tickets_list", "tickets_close") in pairs
 
 
 MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
