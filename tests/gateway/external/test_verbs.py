@@ -111,6 +111,23 @@ def test_a_language_model_as_the_teacher_makes_tasks_on_it(
     assert any(call.refs for task in tasks for _, call in task.ground_truth)
 
 
+def test_one_server_over_http_is_shared_by_both_processes_and_by_many_episodes(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("--reset", "start_over", "--snapshot", "whole_desk", "--volatile", "id")
+    faults = ("--hide", "get_crash", "--hide", "get_hang")
+    assert provegym("add", "desk", "--url", url, *options, *faults).code == 0
+    synth = ("synth", "--servers", "desk", "--limit", "4", "--seed", "7", "--out", "t.jsonl")
+    ran = provegym(*synth)
+    assert ran.code == 0, ran.err
+    played = provegym("rollout", "t.jsonl", "--policy", "oracle", "--out", "o.jsonl", "--json")
+    assert json.loads(played.out)["masked"] == 0, played.err
+    files = ("--tasks", "t.jsonl", "--traces", "o.jsonl", "--out", "s.jsonl")
+    scored = provegym("score", *files, "--preset", "strict", "--json")
+    assert json.loads(scored.out)["means"]["normalized"] == 1
+
+
 def no_edges(request: Json) -> Response:
     """A model that sees no tool that needs another."""
     told = request["messages"][-1]["content"]
