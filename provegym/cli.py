@@ -57,6 +57,8 @@ EXTRAS = {
     "pyarrow": "data",
     "openai": "llm",
     "mcp": "gateway",
+    "mcp_types": "gateway",
+    "httpx2": "gateway",
     "datasketch": "data",
     "py3langid": "data",
     "numpy": "eval",
