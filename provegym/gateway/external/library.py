@@ -86,9 +86,7 @@ class Site:
     def __init__(self, name: str, path: Path, told: External) -> None:
         """`path` is that of its `provegym.toml`."""
         self.name, self.home, self.told = name, path.parent, told
-        self.content = (
-            trees.digest(trees.take(self.home / self.told.files)) if (self.told.files) else ""
-        )
+        self.content = trees.digest(trees.take(path.parent / told.files)) if told.files else ""
         self._pools: dict[int, Pool] = {}
         self._first = threading.Lock()
         self._learned: Learned | None = None
