@@ -40,4 +40,4 @@ long: demo
 	$(BIN)/python -m pytest -m slow
 
 clean:
-	rm -rf .venv .venv-verl build dist
+	rm -rf .venv .venv-verl .cache/node build dist

@@ -6,11 +6,11 @@ The measuring code lies in `benchmarks/`, outside of the package: it needs a che
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from provegym.errors import InputError
+from provegym.errors import InputError, UnknownName
 
 Test = Callable[[float, float], bool]
 
@@ -26,11 +26,17 @@ class Row(NamedTuple):
     verdict: str
 
 
-def run() -> list[Row]:
-    """Measure everything, in a few minutes on one core. InputError outside of a checkout."""
+def run(name: str | None = None) -> list[Row]:
+    """Measure one of `PARTS` or everything, in a few minutes on one core.
+
+    Raises `UnknownName`, and `InputError` outside of a checkout.
+    """
     if not FOLDER.is_dir():
         raise InputError(f"there is no {FOLDER}: `provegym bench` runs from a checkout")
-    return [*_engine(), *_reward(), *_synth()]
+    if name is not None and name not in PARTS:
+        raise UnknownName("benchmark", name, sorted(PARTS))
+    chosen = PARTS.values() if name is None else [PARTS[name]]
+    return [row for part in chosen for row in part()]
 
 
 def _engine() -> Iterator[Row]:
@@ -54,6 +60,23 @@ def _synth() -> Iterator[Row]:
         target = module.TARGET if what == "certified tasks" else None
         unit = "" if what == "yield" else "tasks/s"
         yield row(f"synthesis, {what}", value, target, unit, at_least)
+
+
+def _gateway() -> Iterator[Row]:
+    if not find_spec("mcp"):
+        yield Row("gateway", "skipped: mcp is not installed", "", "")
+        return
+    for what, value, target, unit in load("gateway").measure():
+        yield row(what, value, target, unit, at_most)
+
+
+PARTS: dict[str, Callable[[], Iterator[Row]]] = {
+    "engine": _engine,
+    "reward": _reward,
+    "synth": _synth,
+    "gateway": _gateway,
+}
+"""The benchmarks by name, in the order in which they run."""
 
 
 def row(what: str, value: float, target: float | None, unit: str, test: Test) -> Row:

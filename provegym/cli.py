@@ -18,6 +18,7 @@ from provegym import (
     cli_add,
     cli_dataset,
     cli_graph,
+    cli_serve,
     cli_servers,
     cli_synth,
     tables,
@@ -59,6 +60,7 @@ EXTRAS = {
     "mcp": "gateway",
     "mcp_types": "gateway",
     "httpx2": "gateway",
+    "uvicorn": "gateway",
     "datasketch": "data",
     "py3langid": "data",
     "numpy": "eval",
@@ -142,6 +144,7 @@ def run(
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_dataset.app, name="dataset")
 app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
+app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 app.command(epilog=cli_add.EXAMPLES)(cli_add.add)
 
@@ -210,12 +213,13 @@ def rollout(
 ) -> None:
     """Let a policy play tasks on live sessions; a killed rollout goes on where it stopped."""
     from provegym import worlds
+    from provegym.learning import own_policy
     from provegym.llm.factory import policy_factory
     from provegym.rollout.run import load_tasks, rollout_file
 
     sampling = {"base_url": base_url, "temperature": temperature, "max_tokens": max_tokens}
     content = worlds.content(load_tasks(tasks))
-    make_policy = policy_factory(
+    make_policy = own_policy(policy, temperature, max_tokens) or policy_factory(
         policy,
         base_url=base_url,
         temperature=temperature,
@@ -408,12 +412,17 @@ def report(
     terminal.line(f"report: {page.write(folder)}")
 
 
-@app.command(epilog=example("provegym bench"))
-def bench(json: Json = False) -> None:
+@app.command(epilog=example("provegym bench", "provegym bench gateway"))
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(help="engine, reward, synth or gateway; all if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Measure speed and memory beside the naive ways; a few minutes on a quiet core."""
     from provegym import bench as benchmarks
 
-    rows = benchmarks.run()
+    rows = benchmarks.run(name)
     if json:
         terminal.as_json([row._asdict() for row in rows])
     else:

@@ -3,6 +3,7 @@
     ProvegymError
     |-- InputError            the user's file, config, flag or name is wrong: one line, exit code 2
     |   |-- UnknownName       a server, tool, preset, policy or table that does not exist
+    |   |-- LimitReached      there are as many of something as were allowed
     |   |-- BrokenRecord      a line of a JSONL file that cannot be read (file, line number, reason)
     |   `-- ManifestMismatch  a file was made by another config, seed or world content
     |-- SessionError          a session that cannot be used
@@ -39,6 +40,10 @@ class UnknownName(InputError):
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
         return UnknownName, (self.what, self.name, self.known)
+
+
+class LimitReached(InputError):
+    """There are as many of something as were allowed; the message says how to get room."""
 
 
 class BrokenRecord(InputError):

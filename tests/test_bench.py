@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from provegym import bench
-from provegym.errors import InputError
+from provegym.errors import InputError, UnknownName
 from provegym.servers import load
 
 ROWS = [
@@ -54,3 +54,21 @@ def test_a_session_takes_less_memory_than_a_deep_copy() -> None:
     seconds, size = engine.copied(of)
     assert engine.bytes_per_session(of, lambda _: None, 50) * 100 < size
     assert engine.open_and_close(of) * 100 < seconds
+
+
+def test_one_benchmark_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [bench.Row("a call", "1 us", "", "")]
+    monkeypatch.setitem(bench.PARTS, "gateway", lambda: iter(rows))
+    assert bench.run("gateway") == rows
+    with pytest.raises(UnknownName, match="'gate'; known: engine, gateway, reward, synth"):
+        bench.run("gate")
+
+
+def test_a_call_over_http_is_measured_beside_the_bare_server_and_meets_its_answers() -> None:
+    rows = bench.load("gateway").measure(calls=64, repeats=1)
+    names = [what for what, *_ in rows]
+    assert "bare, a call" in names
+    assert "gateway, a call" in names
+    targets = {what: target for what, _, target, _ in rows}
+    values = {what: value for what, value, *_ in rows}
+    assert targets["gateway, a call"] == 1.15 * values["bare, a call"]

@@ -7,7 +7,7 @@ the caller passes in.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -55,6 +55,13 @@ class Sessions(Generic[S]):
         self._live: OrderedDict[str, _Live[S]] = OrderedDict()
         """Least recently used first."""
         self._ended: OrderedDict[str, End] = OrderedDict()
+        self.counts: Counter[Literal["opened", "closed", "expired"]] = Counter()
+        """How many sessions were opened and how they ended, since the start."""
+
+    def items(self) -> list[tuple[str, S]]:
+        """Ids and sessions that are alive, the longest unused first; they do not count as used."""
+        self.expire()
+        return [(name, live.session) for name, live in self._live.items()]
 
     def __len__(self) -> int:
         """How many sessions are alive."""
@@ -68,6 +75,7 @@ class Sessions(Generic[S]):
         if name in self._live or name in self._ended:
             raise ValueError(f"session id {name!r} was given before; new_id must not repeat itself")
         self._live[name] = _Live(session, self._clock())
+        self.counts["opened"] += 1
         return name
 
     def get(self, name: str) -> S:
@@ -75,9 +83,10 @@ class Sessions(Generic[S]):
 
         Raises SessionUnknown, SessionClosed or SessionExpired.
         """
-        self.expire()
+        now = self._clock()
+        self._expire(now)
         live = self._find(name)
-        live.used = self._clock()
+        live.used = now
         self._live.move_to_end(name)
         return live.session
 
@@ -89,7 +98,10 @@ class Sessions(Generic[S]):
 
     def expire(self) -> int:
         """End every session that was idle for too long; how many those were."""
-        limit = self._clock() - self._idle
+        return self._expire(self._clock())
+
+    def _expire(self, now: float) -> int:
+        limit = now - self._idle
         count = 0
         while self._live:
             name, live = next(iter(self._live.items()))
@@ -115,5 +127,6 @@ class Sessions(Generic[S]):
     def _end(self, name: str, end: End) -> None:
         self._live.pop(name).session.close()
         self._ended[name] = end
+        self.counts[end] += 1
         if len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)

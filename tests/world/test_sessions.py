@@ -81,3 +81,14 @@ def test_an_id_is_never_given_twice(clock: Clock) -> None:
         sessions.add(library_world(1).open())
     with pytest.raises(SessionError):
         sessions.get("same")
+
+
+def test_sessions_are_listed_and_counted(sessions: Sessions[Session], clock: Clock) -> None:
+    names = [sessions.add(library_world(1).open()) for _ in range(4)]
+    sessions.close(names[0])
+    clock.now = 30.0
+    sessions.get(names[2])
+    assert [name for name, _ in sessions.items()] == [names[1], names[3], names[2]]
+    clock.now = 61.0
+    assert sessions.items() == [(names[2], sessions.get(names[2]))]
+    assert sessions.counts == {"opened": 4, "closed": 1, "expired": 2}

@@ -1,0 +1,108 @@
+"""The control API: sessions for those who train and evaluate, as JSON over HTTP.
+
+It is told apart from the policy's tools by its paths. Every answer that is no success is
+`{"error": {"code", "message"}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from provegym.errors import (
+    InfrastructureError,
+    InputError,
+    LimitReached,
+    SessionError,
+    SessionUnknown,
+    UnknownName,
+)
+from provegym.gateway import metrics, openapi
+from provegym.gateway.batch import code_of
+from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
+from provegym.gateway.rooms import Open, Rooms, open_world
+from provegym.gateway.wire import ErrorAnswer, Problem
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+NO_SETTINGS = Limits()
+NO_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
+_encode = msgspec.json.Encoder().encode
+
+
+def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_world) -> list[Route]:
+    """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`."""
+    desk = Desk(rooms, settings, open)
+    found = [
+        Route(op.path, _handler(op, desk), methods=[op.method], name=op.says) for op in OPERATIONS
+    ]
+
+    async def scrape(_: Request) -> Response:
+        return Response(metrics.text(rooms), media_type=metrics.CONTENT_TYPE)
+
+    async def describe(_: Request) -> Response:
+        return _json(openapi.document())
+
+    return [*found, Route("/metrics", scrape), Route("/openapi.json", describe)]
+
+
+def _handler(operation: Operation, desk: Desk) -> Handler:
+    decode = msgspec.json.Decoder(operation.body).decode if operation.body else None
+
+    async def handle(request: Request) -> Response:
+        name = request.path_params.get("session", "")
+        try:
+            body = decode(await request.body() or b"{}") if decode else None
+            answer = await operation.run(desk, name, body)
+        except (SessionError, InputError, InfrastructureError, *NO_JSON) as error:
+            return refusal(error)
+        return _json(answer, operation.status)
+
+    return handle
+
+
+def refusal(error: Exception) -> Response:
+    """The answer to a request that failed."""
+    status, code = _kind(error)
+    message = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
+    return _json(ErrorAnswer(Problem(code, message)), status)
+
+
+async def no_route(_: Request, error: Exception) -> Response:
+    """The answer where no route leads, in the form of the others (see `ERRORS`)."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    if status == 405:
+        return _json(ErrorAnswer(Problem("wrong_method", "this path has other methods")), status)
+    told = "there is nothing here; /openapi.json lists what there is"
+    return _json(ErrorAnswer(Problem("no_route", told)), status)
+
+
+ERRORS = {404: no_route, 405: no_route}
+"""Exception handlers for the app that has these routes."""
+
+
+def _kind(error: Exception) -> tuple[int, str]:
+    """Status and stable code of what went wrong."""
+    if isinstance(error, SessionError):
+        return 404 if isinstance(error, SessionUnknown) else 410, code_of(error)
+    if isinstance(error, LimitReached):
+        return 429, "limit_reached"
+    if isinstance(error, UnknownName):
+        return 422, "unknown_name"
+    if isinstance(error, InputError):
+        return 422, "invalid_input"
+    if isinstance(error, msgspec.ValidationError):
+        return 422, "invalid_body"
+    if isinstance(error, InfrastructureError):
+        return 503, "infrastructure"
+    return 400, "not_json"
+
+
+def _json(answer: Any, status: int = 200) -> Response:
+    return Response(_encode(answer), status, media_type="application/json")

@@ -1,0 +1,71 @@
+"""What a message must be before the SDK sees it, whatever the transport (RFC 8259, JSON-RPC 2.0).
+
+The SDK's own parsers take NaN and lone surrogates, and pair answers with requests by id alone:
+two requests with one id in flight get each other's answers. Both are stopped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from mcp import types
+from msgspec import Struct
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Refusal(Struct, frozen=True):
+    """Why a message is not let in: an error of JSON-RPC, and the status that HTTP gives it."""
+
+    code: int
+    message: str
+    status: int = 400
+    data: Any = None
+
+    def json(self, request: str | int | None) -> bytes:
+        """The answer to the request of that id; None where it could not be read."""
+        error = {"code": self.code, "message": self.message}
+        told = error if self.data is None else {**error, "data": self.data}
+        return _encode({"jsonrpc": "2.0", "id": request, "error": told})
+
+
+def read(body: bytes, max_depth: int) -> Any:
+    """The JSON value of a message, or the `Refusal` of what is none or is nested too deep."""
+    try:
+        value = _decode(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        return Refusal(types.PARSE_ERROR, f"Parse error: {error}")
+    if body.count(b"{") + body.count(b"[") > max_depth and _is_deeper(value, max_depth):
+        return Refusal(types.INVALID_REQUEST, f"nested deeper than {max_depth} levels")
+    return value
+
+
+def request_id(value: Any) -> str | int | None:
+    """The id of a request, None for anything that is owed no answer or has no valid one."""
+    if not isinstance(value, dict) or "method" not in value:
+        return None
+    found = value.get("id")
+    return found if type(found) in (str, int) else None
+
+
+def in_flight(found: str | int) -> Refusal:
+    """The refusal of a request whose id another one in flight has."""
+    told = f"a request with the id {str(found)[:80]!r} is in flight; use another id"
+    return Refusal(types.INVALID_REQUEST, told)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    level = [value]
+    for _ in range(levels):
+        level = [item for outer in level for item in _inner(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    items = value.values() if isinstance(value, dict) else value
+    return [item for item in items if isinstance(item, dict | list)]

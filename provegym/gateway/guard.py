@@ -1,0 +1,140 @@
+"""Who may ask at all: the one layer of ASGI that every request of the gateway passes first.
+
+- **Host and Origin**: a page of another site, whose name was made to point here (DNS rebinding),
+  is turned away. MCP 2026-07-28, "Streamable HTTP", demands it.
+- **Token**: demanded everywhere but at URLs that hold a session's unguessable id, so that a policy
+  is given a URL and never the token.
+- **Size**: a body is read up to a limit, and no further.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from hmac import compare_digest
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from provegym.gateway.settings import Settings, is_loopback
+
+OPEN_PATHS = ("/s/", "/healthz")
+"""What no token is asked for: the id in the path is the right to use a session."""
+
+
+class Refused(Exception):
+    """A request that is turned away, with a status and what the answer says."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+class Guard:
+    """The layer itself, around an app."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through with its whole body at hand, or answer it here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        # White space around a field is no part of it (RFC 9110, 5.5); httptools leaves some.
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        try:
+            check(scope, self._settings)
+            first = await whole(scope, receive, self._settings.max_body)
+        except Refused as refused:
+            await refuse(send, refused)
+            return
+        await self._app(scope, Replay(first, receive), send)
+
+
+class Replay:
+    """Gives the message with the body, then whatever comes after it."""
+
+    def __init__(self, first: Message, receive: Receive) -> None:
+        self._first: Message | None = first
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        """The next message."""
+        first, self._first = self._first, None
+        return first or await self._receive()
+
+
+def check(scope: Scope, settings: Settings) -> None:
+    """Raise `Refused` for a request from where none may come, or without the token."""
+    headers: dict[bytes, bytes] = dict(scope["headers"])
+    host = headers.get(b"host", b"").decode("latin-1")
+    if not _known(_name(host), settings):
+        raise Refused(421, "wrong_host", f"this gateway is not known as {host[:80]!r}")
+    origin = headers.get(b"origin", b"").decode("latin-1")
+    if origin and not _known(_name(origin.partition("://")[2]), settings):
+        raise Refused(403, "wrong_origin", f"pages of {origin[:80]!r} may not ask here")
+    if settings.token and not scope["path"].startswith(OPEN_PATHS):
+        _check_token(headers.get(b"authorization", b""), settings.token)
+
+
+def _check_token(given: bytes, token: str) -> None:
+    kind, _, value = given.partition(b" ")
+    if kind.lower() != b"bearer" or not compare_digest(value.strip(), token.encode()):
+        raise Refused(401, "unauthorized", "this needs the header `Authorization: Bearer TOKEN`")
+
+
+def _name(host: str) -> str:
+    """A host without its port, in lower case."""
+    name, _, port = host.rpartition(":")
+    return (name if port.isdecimal() and name else host).lower()
+
+
+def _known(name: str, settings: Settings) -> bool:
+    """Whether a request may name the gateway so. No name can be rebound that is an address."""
+    if is_loopback(name) or name == settings.host or name in settings.hosts:
+        return True
+    return not is_loopback(settings.host) and _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+async def whole(scope: Scope, receive: Receive, limit: int) -> Message:
+    """The message that holds a request's whole body. Raises `Refused` where that is too long."""
+    message = await receive()
+    if not message.get("more_body", False):
+        _check_size(len(message.get("body", b"")), limit)
+        return message
+    parts = [message.get("body", b"")]
+    size = len(parts[0])
+    while message.get("more_body", False):
+        _check_size(size, limit)
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+    _check_size(size, limit)
+    return {"type": "http.request", "body": b"".join(parts), "more_body": False}
+
+
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise Refused(413, "too_large", f"a request has at most {limit} bytes")
+
+
+async def refuse(send: Send, refused: Refused) -> None:
+    """Answer with the reason, in the form of the control API's errors."""
+    error = {"error": {"code": refused.code, "message": refused.message}}
+    body = msgspec.json.encode(error)
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if refused.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,130 @@
+"""What comes in may be anything: a wrong body gets a clear answer, never a 500."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from provegym.gateway.loopback import serving
+from provegym.gateway.openapi import document
+from provegym.gateway.operations import OPERATIONS, Operation
+from provegym.gateway.wire import MOST_CALLS
+from tests.gateway.control_app import control_app, new_rooms
+from tests.gateway.test_control import Http
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Http]:
+    with serving(control_app(new_rooms())) as url:
+        yield Http(url)
+
+
+@pytest.fixture(scope="module")
+def session(api: Http) -> str:
+    return api.open()
+
+
+WITH_BODY = [op for op in OPERATIONS if op.body]
+NO_JSON = (
+    *(b"{", b"nul", b"[1, ]", b"\xff\xfe", b'{"calls": [{"name": "\xff"}]}', b"[" * 100_000),
+    *(b"NaN", b'{"seed": Infinity}', b'{"tools": ["\\ud800"]}', b"{} {}"),
+)
+
+
+@pytest.mark.parametrize("operation", WITH_BODY, ids=lambda op: op.path)
+@pytest.mark.parametrize("body", NO_JSON, ids=range(len(NO_JSON)))
+def test_what_is_no_json_is_400_or_422(
+    api: Http, session: str, operation: Operation, body: bytes
+) -> None:
+    path = operation.path.replace("{session}", session)
+    status, answer = api.raw("POST", path, body)
+    assert status in (400, 422)
+    assert json.loads(answer)["error"]["code"] in ("not_json", "invalid_body")
+
+
+@pytest.mark.parametrize("operation", WITH_BODY, ids=lambda op: op.path)
+@pytest.mark.parametrize("body", [None, [], 5, "x", {"unknown": 1}, {"calls": 1, "tools": 1}])
+def test_what_has_another_shape_is_422(
+    api: Http, session: str, operation: Operation, body: object
+) -> None:
+    path = operation.path.replace("{session}", session)
+    status, answer = api.raw("POST", path, json.dumps(body).encode())
+    assert status == 422
+    assert json.loads(answer)["error"]["code"] == "invalid_body"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["calls", "name", "arguments", "key", "session", "deadline", "task", "seed"]
+            )
+            | st.text(max_size=4),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(body=st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_no_body_makes_the_server_fail(api: Http, session: str, body: bytes) -> None:
+    for path in ("/v1/calls", f"/v1/sessions/{session}/calls", "/v1/sessions"):
+        status, answer = api.raw("POST", path, body)
+        assert status < 500
+        assert msgspec.json.decode(answer)
+    assert api.notes(session) == ["milk"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(arguments=JSON | st.text(max_size=20))
+def test_no_arguments_make_a_call_a_fault_of_ours(
+    api: Http, session: str, arguments: object
+) -> None:
+    body = json.dumps({"calls": [{"name": "list_notes", "arguments": arguments}]}, allow_nan=True)
+    status, answer = api.raw("POST", f"/v1/sessions/{session}/calls", body.encode())
+    if status == 200:
+        (result,) = json.loads(answer)["results"]
+        assert result["outcome"] in ("ok", "malformed", "invalid_arguments")
+    else:
+        assert status in (400, 422)  # NaN, lone surrogates
+
+
+def test_a_request_holds_a_limited_number_of_calls(api: Http, session: str) -> None:
+    calls = [{"name": "list_notes"}] * (MOST_CALLS + 1)
+    found = api.error("POST", f"/v1/sessions/{session}/calls", {"calls": calls})
+    assert found[:2] == (422, "invalid_body")
+    assert str(MOST_CALLS) in found[2]
+
+
+def test_the_openapi_document_is_valid_and_served(api: Http) -> None:
+    from openapi_spec_validator import validate
+
+    status, served = api("GET", "/openapi.json")
+    assert status == 200
+    assert served == json.loads(msgspec.json.encode(document()))
+    validate(served)
+    assert set(served["paths"]) == {op.path for op in OPERATIONS}
+
+
+def test_the_document_names_every_answer_that_is_given(api: Http) -> None:
+    schemas = document()["components"]["schemas"]
+    call = schemas["CallRequest"]
+    assert call["properties"]["arguments"]["type"] == ["object", "string"]
+    assert call["required"] == ["name"]
+    assert call["additionalProperties"] is False
+    outcomes = schemas["Result"]["properties"]["outcome"]["enum"]
+    assert "infrastructure" in outcomes
+    open_ = document()["paths"]["/v1/sessions"]["post"]
+    assert set(open_["responses"]) == {"201", "400", "401", "413", "422", "429", "503"}
+    show = document()["paths"]["/v1/sessions/{session}"]["get"]
+    assert set(show["responses"]) == {"200", "401", "404", "410", "503"}
