@@ -63,9 +63,18 @@ class Loop:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@cache
+_FIRST = threading.Lock()
+"""Held while the loop is looked for, so that two threads do not start one each."""
+
+
 def loop() -> Loop:
     """The loop of this process, started at the first use."""
+    with _FIRST:
+        return _started()
+
+
+@cache
+def _started() -> Loop:
     started = Loop()
     atexit.register(started.close)
     return started

@@ -101,9 +101,15 @@ class Scout:
         if self._told.may_probe:
             known = things.infer(self._tools, self.samples)
             for i, tool in enumerate(self._tools):
-                if i not in self._broken and not any(s.tool == i and s.wrote for s in self.samples):
+                if i not in self._broken and not self._is_settled(i, tool):
                     self._tools[i] = self._probed(i, tool, known)
         return self._tools
+
+    def _is_settled(self, place: int, tool: Foreigner) -> bool:
+        """Whether it was seen to change something, or a snapshot told that it does not."""
+        mine = [s for s in self.samples if s.tool == place]
+        told = bool(mine) and tool.effect == "read" and bool(self._told.snapshot)
+        return told or any(s.wrote for s in mine)
 
     @property
     def broken(self) -> set[str]:
@@ -132,12 +138,8 @@ class Scout:
                 if answer.error:
                     continue
                 went = self._differs(before, log, steady)
-                told = Sample(
-                    place,
-                    given,
-                    answer.value,
-                    went or (tool.effect == "write" and tool.why != "caution"),
-                )
+                wrote = went or (tool.effect == "write" and tool.why != "caution")
+                told = Sample(place, given, answer.value, wrote)
                 self.samples += [told] if told not in self.samples else []
                 if went:
                     break

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from provegym import servers
 from provegym.errors import InputError, ServerFault
+from provegym.gateway import rooms
 from provegym.gateway.external import settings
 from provegym.gateway.external.library import Site
 from provegym.gateway.external.places import register
@@ -186,6 +187,16 @@ def test_interleaved_sessions_equal_sessions_alone(world: World) -> None:
         for i in (2, 0, 1):
             results[i].append(mixed[i].call(*plans[i][k]).builtins())
     assert [[*r, s.changes()] for r, s in zip(results, mixed, strict=True)] == alone
+
+
+def test_a_room_of_the_gateway_holds_a_session_on_it(world: World) -> None:
+    room = rooms.Room(rooms.open_world(3, ("desk",)))
+    assert "tickets_close" in {tool.function.name for tool in room.tools}
+    room.session.call("tickets_close", {"ticket_id": "id-1"})
+    twin = room.fork()
+    assert twin.session.changes() == room.session.changes() != {}
+    room.close()
+    assert twin.session.call("tickets_close", {"ticket_id": "id-2"}).outcome == "ok"
 
 
 # -- determinism -------------------------------------------------------------------------------
