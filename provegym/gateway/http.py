@@ -123,9 +123,22 @@ class Door:
             return
         self._in_flight.add(key)
         try:
-            await self.manager.handle_request(scope, receive, send)
+            await self.manager.handle_request(scope, receive, self._gone(connection, send))
         finally:
             self._in_flight.discard(key)
+
+    def _gone(self, connection: bytes, send: Send) -> Send:
+        """Answer with 404 where a connection was ended in the middle of a request, as MCP has it
+        for one that has ended; the SDK takes it for a failure of its own.
+        """
+        transport = self.manager._server_instances.get(connection.decode("latin-1"))
+
+        async def told(message: Message) -> None:
+            if message.get("status") == 500 and transport is not None and transport.is_terminated:
+                message = {**message, "status": 404}
+            await send(message)
+
+        return told
 
 
 async def refuse(send: Send, refusal: Refusal, found: str | int | None) -> None:

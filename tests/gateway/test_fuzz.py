@@ -75,6 +75,8 @@ class Attacker:
 
     def __init__(self, house: House, victim: Victim, token: str, seed: int) -> None:
         self.house, self.victim, self.token = house, victim, token
+        self.client = httpx2.Client()
+        house.send = self.client.post  # a client for each request costs more than the request
         self.rnd = Random(seed)
         self.kinds: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
@@ -101,8 +103,8 @@ class Attacker:
                 self.house.ask(f"/s/{name}/mcp", "tools/list", {}),
                 self.house.ask(f"/s/{name}/mcp", "tools/call", CALL),
                 self.house.post(f"{control}/score", {}, **told),
-                httpx2.get(f"{self.house.url}{control}/changes", headers=told),
-                httpx2.delete(f"{self.house.url}{control}", headers=told),
+                self.client.get(f"{self.house.url}{control}/changes", headers=told),
+                self.client.delete(f"{self.house.url}{control}", headers=told),
             ):
                 assert answer.status_code < 500, answer.text
 
@@ -161,8 +163,9 @@ def fuzz(
         house = House(rooms, settings, url)
         victim = Victim(house, token, environment)
         attacker = Attacker(house, victim, token, seed)
-        asyncio.run(attacker.attack(count))
-        victim.check_itself(house)
+        with attacker.client:
+            asyncio.run(attacker.attack(count))
+            victim.check_itself(house)
     return attacker
 
 

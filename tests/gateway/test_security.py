@@ -28,7 +28,7 @@ from provegym.gateway.settings import Settings
 from provegym.servers import world
 from provegym.types import GroundCall, Task, Turn
 from provegym.world.session import Result, Session
-from tests.gateway.house import ERAS, HELLO, LEGACY, MODERN, Clock, House, house
+from tests.gateway.house import ERAS, HELLO, LEGACY, MODERN, Clock, House, Slow, house
 from tests.gateway.malformed import task
 from tests.gateway.talking import called, raw_call
 
@@ -277,6 +277,19 @@ def test_a_connection_is_no_way_into_another_session(gateway: House) -> None:
     assert answer["result"]["structuredContent"] == mine.call("list_accounts", {}).builtins()
     assert gateway.call("/s/none/mcp", connection, "list_accounts", 3).status_code == 404
     assert other.digest() == before
+
+
+def test_a_connection_that_its_client_ends_in_the_middle_is_gone_and_no_failure() -> None:
+    slow = Slow(world(7, ("banking",)))
+    with house(Settings(servers=("banking",))) as gateway, ThreadPoolExecutor(1) as pool:
+        path = gateway.move_in(Room(slow))
+        connection = gateway.connect(path)
+        waiting = pool.submit(gateway.call, path, connection, "list_cards", 2)
+        assert slow.called.wait(30)
+        headers = {"mcp-session-id": connection}
+        assert httpx2.delete(f"{gateway.url}{path}", headers=headers).status_code == 200
+        assert waiting.result().status_code == 404
+        slow.go_on.set()
 
 
 # -- what gets out -----------------------------------------------------------------------------
