@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -80,6 +81,19 @@ def refusal(error: Exception) -> Response:
     status, code = _kind(error)
     message = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
     return _json(ErrorAnswer(Problem(code, message)), status)
+
+
+async def no_route(_: Request, error: Exception) -> Response:
+    """The answer where no route leads, in the form of the others (see `ERRORS`)."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    if status == 405:
+        return _json(ErrorAnswer(Problem("wrong_method", "this path has other methods")), status)
+    told = "there is nothing here; /openapi.json lists what there is"
+    return _json(ErrorAnswer(Problem("no_route", told)), status)
+
+
+ERRORS = {404: no_route, 405: no_route}
+"""Exception handlers for the app that has these routes."""
 
 
 def _kind(error: Exception) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from msgspec import Struct
 from starlette.applications import Starlette
 
-from provegym.gateway.control import routes
+from provegym.gateway.control import ERRORS, routes
 from provegym.gateway.rooms import Rooms, Session, open_world
 from provegym.world.cast import Cast
 from provegym.world.server import Seeds, Server, State, collect
@@ -87,4 +87,5 @@ def new_rooms(clock: Clock | None = None) -> Rooms:
 
 
 def control_app(rooms: Rooms, settings: Settings | None = None) -> Starlette:
-    return Starlette(routes=list(routes(rooms, settings or Settings(), pad)))
+    found = routes(rooms, settings or Settings(), pad)
+    return Starlette(routes=found, exception_handlers={**ERRORS})

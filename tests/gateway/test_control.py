@@ -415,6 +415,11 @@ def test_the_server_says_that_it_is_up(api: Http, rooms: Rooms) -> None:
     assert (status, health["status"], health["sessions"]) == (200, "ok", len(rooms))
 
 
+def test_where_no_route_leads_the_answer_has_the_form_of_the_others(api: Http) -> None:
+    assert api.error("GET", "/v2")[:2] == (404, "no_route")
+    assert api.error("PUT", "/v1/calls")[:2] == (405, "wrong_method")
+
+
 def metrics(api: Http) -> dict[str, float]:
     from prometheus_client.parser import text_string_to_metric_families as parse
 
