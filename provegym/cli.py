@@ -211,12 +211,13 @@ def rollout(
 ) -> None:
     """Let a policy play tasks on live sessions; a killed rollout goes on where it stopped."""
     from provegym import worlds
+    from provegym.learning import own_policy
     from provegym.llm.factory import policy_factory
     from provegym.rollout.run import load_tasks, rollout_file
 
     sampling = {"base_url": base_url, "temperature": temperature, "max_tokens": max_tokens}
     content = worlds.content(load_tasks(tasks))
-    make_policy = policy_factory(
+    make_policy = own_policy(policy, temperature, max_tokens) or policy_factory(
         policy,
         base_url=base_url,
         temperature=temperature,

@@ -154,12 +154,13 @@ def check_turns(
     """Hold user turns to what a person would say: no ids, no tool names, a known language, neither
     empty nor endless, nothing twice; exits with 1 if one fails.
     """
-    from provegym.dataset.leaks import CHECKS, Rules, known_languages, leaks
-    from provegym.records import read_distinct
-    from provegym.types import Task
+    from provegym import servers
+    from provegym.dataset.languages import known_languages
+    from provegym.dataset.leaks import CHECKS, Rules, leaks
+    from provegym.records import read_tasks
 
-    rules = Rules(prefixes(), known_languages(languages))
-    found = {task.id: leaks(task, rules) for task in read_distinct(tasks, Task)}
+    rules = Rules(servers.prefixes(), known_languages(languages))
+    found = {task.id: leaks(task, rules) for task in read_tasks(tasks)}
     failed = {name: some for name, some in found.items() if some}
     turns = {
         check: sum(leak.check == check for some in failed.values() for leak in some)
@@ -192,10 +193,9 @@ def estimate_difficulty(
 ) -> None:
     """Estimate how hard tasks are, from their calls, dependencies, tools and turns."""
     from provegym.dataset.difficulty import bands, difficulty
-    from provegym.records import read_distinct
-    from provegym.types import Task
+    from provegym.records import read_tasks
 
-    rows = list(read_distinct(tasks, Task))
+    rows = list(read_tasks(tasks))
     successes = played(tasks, traces) if traces else {}
     found = bands(rows, successes)
     if json:
@@ -258,14 +258,6 @@ def compare_with_benchmarks(
     terminal.line(f"report: {out}")
     if drop:
         terminal.line(f"{report.tasks - len(report.contaminated)} clean tasks: {drop}")
-
-
-def prefixes() -> tuple[str, ...]:
-    """What the ids of each table of the library start with."""
-    from provegym import servers
-
-    states = [servers.load(name).state for name in servers.SERVERS]
-    return tuple(sorted({table.prefix for state in states for table in state.tables().values()}))
 
 
 @app.command(

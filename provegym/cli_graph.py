@@ -34,7 +34,10 @@ def graph(
         typer.Option(help="executed, llm (what a model names) or union.", metavar="EDGES"),
     ] = "executed",
     teacher: Annotated[
-        str | None, typer.Option(help="The model to ask: openai:MODEL.", metavar="TEACHER")
+        str | None,
+        typer.Option(
+            help="The model to ask: gemma-4-31b, qwen3-32b or openai:MODEL.", metavar="TEACHER"
+        ),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="Its endpoint; its key is OPENAI_API_KEY.")
@@ -74,8 +77,9 @@ def graph(
 
 def _made(servers: list[Server], out: Path, choice: Choice, asked: Teacher, quiet: bool) -> Graph:
     from provegym.graph.store import cached
+    from provegym.names import served
     from provegym.synth.crew import answers_beside
-    from provegym.synth.graphs import agreement_path, asked_graph
+    from provegym.synth.graphs import Wanted, agreement_path, asked_graph
 
     if choice == "executed":
         return cached(servers, out)
@@ -83,11 +87,10 @@ def _made(servers: list[Server], out: Path, choice: Choice, asked: Teacher, quie
         raise InputError(
             f"--edges {choice} needs a model to ask; name it as --teacher openai:MODEL"
         )
+    served(asked)
     answers = answers_beside(out, asked)
     with terminal.progress("pairs") as advance:
-        made = asked_graph(
-            servers, out, choice, asked, answers, progress=advance, notify=terminal.note
-        )
+        made = asked_graph(Wanted(servers, out, choice, asked, answers), advance, terminal.note)
     if not quiet:
         tables.show_agreement(made.agreement, agreement_path(out))
         terminal.line(_spent(made.cost))

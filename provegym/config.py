@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
-from provegym.errors import InputError
+from provegym.errors import InputError, UnknownName
 from provegym.types import Kind
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -24,8 +33,28 @@ Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
 Edges = Literal["executed", "llm", "union"]
+Engine = Literal["local", "ray"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
+
+
+PRESETS = Path(__file__).parent / "llm" / "presets"
+"""A file for each teacher that is known by a short name."""
+
+
+def endpoint_url(text: str) -> str:
+    """The address of an endpoint as it is, "" for none. Raises ValueError for a text that is no
+    URL (RFC 3986) of http or https with a host in ASCII and, if any, a port from 1 to 65,535.
+    """
+    try:
+        parts = urlsplit(text)
+        host, valid = parts.hostname or "", parts.port != 0
+    except ValueError:
+        host, valid = "", False
+    valid = valid and re.fullmatch(r"[\w.:-]+", host, re.ASCII) is not None
+    if text and not (valid and re.fullmatch(r"https?://\S+", text, re.IGNORECASE)):
+        raise ValueError(f"{text!r} is no base URL; write it like http://127.0.0.1:8000/v1")
+    return text
 
 
 class Section(BaseModel):
@@ -135,6 +164,8 @@ class Synth(Section):
     tools_per_task: Natural = 0
     """Most tools that a task shows, distractors included; 0 means whole servers."""
     max_prompt_tokens: Count = 12_384
+    """Of the first prompt in training and evaluation, which leave longer tasks out; tasks are made
+    without regard to it, for each policy counts its own tokens."""
     cross_server: Share = 0.4
     """Workflow tasks whose calls lead from one server to another, where there are two (ours)."""
     information: Information = Information()
@@ -145,6 +176,9 @@ class Synth(Section):
     mix: Mix | None = None
     """Exact numbers of tasks of each kind, length, server and information level; without it they
     are drawn one by one."""
+    engine: Annotated[Engine, Field(exclude=True)] = "local"
+    """What computes: two processes, or a Ray cluster. It changes nothing about what comes out, so
+    it is no part of a run's identity."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Synth:
@@ -152,10 +186,23 @@ class Synth(Section):
         _ordered(self, "min_chain", "max_chain")
         return self
 
+    @property
+    def longest(self) -> int:
+        """Most calls that `mix.lengths` may ask for: a chain for every turn, or six, which look-ups
+        make of short chains. Of longer tasks hardly any come out (ours).
+        """
+        return max(6, self.max_turns * self.max_chain)
+
     @model_validator(mode="after")
     def _mix_can_be_made(self) -> Synth:
         if self.mix and min(self.mix.lengths) < max(2, self.min_turns):
             raise ValueError(f"mix.lengths begins below {max(2, self.min_turns)} calls")
+        longest, most = max(self.mix.lengths, default=0) if self.mix else 0, self.longest
+        if longest > most:
+            raise ValueError(
+                f"mix.lengths wants tasks of {longest} calls; {most} are the most that can be "
+                f"counted on with max_turns = {self.max_turns} and max_chain = {self.max_chain}"
+            )
         if self.mix and self.mix.kinds["clarification"] and not self.perturb.missing_function:
             raise ValueError(
                 "mix wants clarification tasks; raise perturb.missing_function above 0"
@@ -231,14 +278,38 @@ class Prices(Section):
     """Prompt tokens that the endpoint read from its own cache; as others, where not given."""
 
 
+class Preset(Section):
+    """A teacher that is known by a short name; its file says where the values come from."""
+
+    launch: str
+    """The command that serves it at http://127.0.0.1:8000/v1."""
+    teacher: dict[str, Any]
+    """Settings of a `Teacher`."""
+
+
+def presets() -> list[str]:
+    """The short names."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def preset(name: str) -> Preset:
+    """The teacher of that short name. Raises `UnknownName`."""
+    if name not in presets():
+        raise UnknownName("teacher preset", name, presets())
+    return Preset.model_validate(_read(PRESETS / f"{name}.toml"))
+
+
 class Teacher(Section):
     """The language model that writes tasks, behind an endpoint of OpenAI's protocol (defaults are
     ours, but for `timeout` and `retries`, which are the `openai` client's).
     """
 
+    preset: str = ""
+    """The short name of a teacher: its model, its sampling and whether it thinks (filled in by
+    `parse`); what else is set here wins."""
     model: str = ""
     """As the endpoint names it; empty means the offline teacher, which is none."""
-    base_url: str = ""
+    base_url: Annotated[str, AfterValidator(endpoint_url)] = ""
     """Empty means the variable OPENAI_BASE_URL, else OpenAI's own endpoint."""
     mode: Literal["tools", "json"] = "tools"
     """`json` describes the tools in the prompt, for endpoints without tool calls."""
@@ -311,12 +382,24 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
 
 
 def parse(settings: dict[str, Any], source: str) -> RunConfig:
-    """Check settings that come from `source` (named in errors). Raises `InputError`."""
+    """Check settings that come from `source` (named in errors); a preset is filled in.
+
+    Raises `InputError`.
+    """
     try:
         # From JSON, strict mode takes an array for a tuple and still no "3" for a 3.
-        return RunConfig.model_validate_json(json.dumps(settings, default=str))
+        return RunConfig.model_validate_json(json.dumps(_filled(settings), default=str))
     except ValidationError as error:
         raise InputError(f"{source}: {_explain(error)}") from error
+
+
+def _filled(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same with the values of the teacher's preset where no others are told."""
+    told = settings.get("teacher")
+    name = told.get("preset") if isinstance(told, dict) else None
+    if not told or not name or not isinstance(name, str):
+        return settings
+    return {**settings, "teacher": {**preset(name).teacher, **told}}
 
 
 def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:
@@ -365,6 +448,8 @@ def _explain(error: ValidationError) -> str:
         return f"{path} is not a setting{_hint(first['loc'])}{more}"
     if first["type"] == "missing":
         return f"{path} is missing{more}"
+    if first["type"] == "too_short":
+        return f"{path} is empty; give at least {first['ctx']['min_length']}{more}"
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     value = "" if first["type"] == "value_error" else f" is {first['input']!r}, should be"
     return f"{path}{value or ':'} {reason}{more}"

@@ -19,6 +19,9 @@ from provegym.types import Task
 if TYPE_CHECKING:
     from provegym.train.policy import Limits, LocalPolicies
 
+OWN_REPLY = 512
+"""Most tokens of one message of a policy of our own, where nothing else is asked for."""
+
 Show = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 
 
@@ -132,6 +135,31 @@ class Player:
         model, tokenizer = models.load(self._path)
         codec = _codec(self._config, tokenizer)
         return LocalPolicies(model, codec, temperature=0.0, limits=token_limits(self._config))
+
+
+def own_policy(
+    name: str, temperature: float | None, max_tokens: int | None
+) -> LocalPolicies | None:
+    """The policies of `hf:PATH` where PATH is a folder that a run or `warmstart` wrote: an adapter
+    over SmolLM2, or a whole model. They read and write the rendering that they were trained on, in
+    as many tokens as the model was built for. None for any other name.
+
+    `temperature` None is greedy; `max_tokens` limits one message. Raises `InputError` for a policy
+    of another rendering.
+    """
+    from provegym.train import models
+
+    kind, _, path = name.partition(":")
+    if kind != "hf" or not models.is_policy(Path(path)):
+        return None
+    from provegym.train.engine import base_model
+    from provegym.train.policy import Limits, LocalPolicies
+    from provegym.train.transcript import Codec
+
+    model, tokenizer = models.load(Path(path))
+    half = base_model(model).config.max_position_embeddings // 2
+    limits = Limits(prompt=half, completion=half, reply=max_tokens or OWN_REPLY)
+    return LocalPolicies(model, Codec(tokenizer), temperature=temperature or 0.0, limits=limits)
 
 
 def token_limits(config: RunConfig) -> Limits:

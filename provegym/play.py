@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
+import re
 import sys
 from cmd import Cmd
 from collections.abc import Collection
@@ -143,15 +143,38 @@ def arguments(text: str, strings: Collection[str] = ()) -> dict[str, Any] | str:
     """
     if text.lstrip().startswith("{"):
         return text
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InputError(f"{text!r} cannot be split into words: {error}") from error
+    words = _words(text)
     pairs = [word.partition("=") for word in words]
     for word, (key, equals, _) in zip(words, pairs, strict=True):
         if not (key and equals):
             raise InputError(f"{word!r} is no argument; write key=value, or a JSON object")
     return {key: value if key in strings else _value(value) for key, _, value in pairs}
+
+
+_PIECE = re.compile(
+    r"""(?P<gap>[ \t\r\n]+)|(?P<plain>[^ \t\r\n'"\\]+)|'(?P<whole>[^']*)'"""
+    r"""|"(?P<quoted>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)""",
+    re.DOTALL,
+)
+
+
+def _words(text: str) -> list[str]:
+    """The words as a POSIX shell splits them. `shlex` would take the square of a line's length."""
+    words: list[list[str]] = []
+    apart, at = True, 0
+    while piece := _PIECE.match(text, at):
+        at, kind = piece.end(), piece.lastgroup
+        if kind == "gap":
+            apart = True
+            continue
+        if apart:
+            words.append([])
+        part = piece[kind or 0]
+        words[-1].append(re.sub(r'\\(["\\])', r"\1", part) if kind == "quoted" else part)
+        apart = False
+    if at < len(text):
+        raise InputError(f"{text[at:][:80]!r} cannot be split into words; end what it opens")
+    return ["".join(parts) for parts in words]
 
 
 def _value(text: str) -> Any:

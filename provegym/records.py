@@ -32,7 +32,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
-from provegym.types import SCHEMA
+from provegym.types import SCHEMA, Task
 
 T = TypeVar("T")
 
@@ -109,6 +109,16 @@ def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator
             )
         numbers[name] = number
         yield record
+
+
+def read_tasks(path: str | Path) -> Iterator[Task]:
+    """The tasks of a file as `read_distinct` yields them. Raises `InputError` if there is none."""
+    empty = True
+    for task in read_distinct(path, Task):
+        empty = False
+        yield task
+    if empty:
+        raise InputError(f"{path} holds no task; make some with `provegym synth`")
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -422,6 +432,8 @@ def _reason(line: bytes, error: Exception) -> str:
     """What is wrong with a line; some causes are named better than the decoder does."""
     if line.startswith(codecs.BOM_UTF8):
         return "it begins with a byte-order mark; save the file as plain UTF-8"
+    if not line.endswith(b"\n") and "truncated" in str(error):
+        return "the file ends in the middle of this record; remove the line, or make the file anew"
     if re.search(rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", line):
         return f"{error} (a surrogate such as \\ud800 stands alone; write whole characters)"
     return str(error)

@@ -32,12 +32,12 @@ from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import Measure, Report, difference, measure_file, report
 from provegym.evals.stats import Estimate
 from provegym.graph.edges import Graph
-from provegym.names import check_names
+from provegym.names import check_names, served
 from provegym.report import page
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
-from provegym.synth.crew import answers_beside, studio
+from provegym.synth.crew import answers_beside, cluster, studio
 from provegym.synth.graphs import graph_of
 from provegym.synth.make import Plan
 from provegym.types import Task
@@ -98,6 +98,7 @@ def run(config: RunConfig, show: Show) -> RunSummary:
     of other settings, and what the stages raise.
     """
     check_names(config)
+    served(config.teacher)
     claim(config)
     train, heldout = synthesize(config, show)
     tasks, folder = train.tasks(), config.run.folder
@@ -133,6 +134,7 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
     from provegym.train import warmstart
 
     check_names(config)
+    served(config.teacher)
     claim(config)
     folder = config.run.folder
     graph = _graph(config, show)
@@ -196,8 +198,12 @@ def _synthesized(
     plan: Plan, settings: Synth, teacher: Teacher, graph: Graph, folder: Path, show: Show
 ) -> Synthesized:
     path = folder / "tasks.jsonl"
-    with studio(teacher, path, terminal.note) as model, show(f"{folder.name} tasks") as advance:
-        summary = pipeline.synthesize(plan, settings, graph, path, advance, model)
+    with (
+        cluster(settings.engine) as computing,
+        studio(teacher, path, terminal.note) as model,
+        show(f"{folder.name} tasks") as advance,
+    ):
+        summary = pipeline.synthesize(plan, settings, graph, path, advance, model, computing)
     return Synthesized(path, summary)
 
 

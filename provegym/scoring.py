@@ -5,14 +5,14 @@ It needs no manifest (and writes one), opens no server and reads only what the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import fsum
 from pathlib import Path
 
 from msgspec import Struct
 
 from provegym import records
-from provegym.errors import InputError
+from provegym.pairs import pairs
 from provegym.rewards.explain import explain as explain_trace
 from provegym.rewards.presets import Preset
 from provegym.rewards.presets import preset as preset_of
@@ -43,14 +43,14 @@ def score_files(
     """Score every trace, in order, into `out`; with `explain`, the reasons into a text beside it.
 
     Raises `UnknownName` for the preset, `BrokenRecord` for a line that cannot be read, and
-    `InputError` for a trace whose task is not among the tasks or a task id used twice. `out` is
-    written whole or not at all, and replaces nothing but scores.
+    `InputError` for a trace whose task is not among the tasks (see `provegym.pairs`) or a task id
+    used twice. `out` is written whole or not at all, and replaces nothing but scores.
     """
     chosen = preset_of(preset)
     records.check_output(out, "scores", (tasks, traces))
     known = {task.id: task for task in records.read_distinct(tasks, Task)}
     scores: list[Score] = []
-    records.write_atomic(out, _lines(known, traces, chosen, scores))
+    records.write_atomic(out, _lines(pairs(known, tasks, traces), chosen, scores))
     made_by = records.Manifest(
         "scores",
         config=records.config_hash(chosen),
@@ -61,7 +61,7 @@ def score_files(
     records.write_manifest(out, made_by)
     explained = out.with_suffix(".explain.txt") if explain else None
     if explained:
-        records.write_atomic(explained, _reasons(known, traces, chosen))
+        records.write_atomic(explained, _reasons(pairs(known, tasks, traces), chosen))
     return summarize(scores, chosen.name, explained)
 
 
@@ -76,25 +76,14 @@ def summarize(scores: list[Score], preset: str, explained: Path | None = None) -
 
 
 def _lines(
-    tasks: dict[str, Task], traces: Path, preset: Preset, scores: list[Score]
+    played: Iterable[tuple[Task, Trace]], preset: Preset, scores: list[Score]
 ) -> Iterator[bytes]:
     """Each score as it is made, which is also added to `scores`."""
-    for task, trace in _pairs(tasks, traces):
+    for task, trace in played:
         scores.append(score(task, trace, preset))
         yield records.encode(scores[-1])
 
 
-def _reasons(tasks: dict[str, Task], traces: Path, preset: Preset) -> Iterator[bytes]:
-    for task, trace in _pairs(tasks, traces):
+def _reasons(played: Iterable[tuple[Task, Trace]], preset: Preset) -> Iterator[bytes]:
+    for task, trace in played:
         yield f"{render(explain_trace(task, trace, preset))}\n".encode(errors="backslashreplace")
-
-
-def _pairs(tasks: dict[str, Task], traces: Path) -> Iterator[tuple[Task, Trace]]:
-    for trace in records.read_distinct(traces, Trace):
-        task = tasks.get(trace.task_id)
-        if task is None:
-            raise InputError(
-                f"{traces}: trace {trace.id!r} is of task {trace.task_id!r}, which is not among "
-                f"the {len(tasks)} tasks given; pass the tasks the traces were made from"
-            )
-        yield task, trace

@@ -17,10 +17,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-CORE = {"types", "errors", "seeding", "records"}
+CORE = {"types", "errors", "seeding", "records", "pairs"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
-    *("types", "errors", "seeding", "records", "config", "scoring", "worlds"),
+    *("types", "errors", "seeding", "records", "pairs", "config", "scoring", "worlds"),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add"),
     *("showing", "names"),
@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "seeding": set(),
     "records": {"types", "errors", "seeding"},
+    "pairs": {"types", "errors", "records"},
     "world": CORE,
     "servers": CORE | {"world"},
     "servers/*": {"world", "types", "seeding"},  # and its own folder, never another server
@@ -58,7 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": ANY,
     "play": {"errors", "world"},
     "bench": {"errors"},  # what it runs lies in benchmarks/
-    "names": {"servers", "config", "rewards", "errors"},  # errors: a name told twice
+    "names": {"servers", "config", "rewards", "errors", "llm"},  # llm: where a teacher is asked
     "showing": ANY,  # one tool beside its graph and its phrases
     "cli_servers": ANY,
     "cli_dataset": ANY,

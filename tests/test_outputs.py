@@ -161,7 +161,7 @@ def test_files_without_anything_in_them_are_refused(
     assert cli.call(["eval", str(empty), str(empty)]) == 2
     assert "holds no trace" in capsys.readouterr().err
     assert cli.call(["graph", "--servers", "", "--out", str(tmp_path / "graph.json")]) == 2
-    assert "unknown server ''" in capsys.readouterr().err
+    assert "no server is named; give some of banking, " in capsys.readouterr().err
 
 
 def test_a_policy_that_nobody_answers_for_ends_in_exit_code_1(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
+from time import process_time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from provegym import cli, servers
+from provegym import cli, play, servers
 from provegym.errors import InputError
 from provegym.play import Prompt, arguments
 
@@ -89,6 +93,24 @@ def test_texts_stay_texts_and_numbers_become_numbers() -> None:
     assert arguments(' {"a": ', ()) == ' {"a": '
     with pytest.raises(InputError, match="'=3' is no argument"):
         arguments("=3")
+
+
+@given(st.text("""ab= '"\\\n\té""", max_size=12))
+def test_words_are_those_of_a_posix_shell(text: str) -> None:
+    try:
+        expected = shlex.split(text)
+    except ValueError:
+        with pytest.raises(InputError, match="cannot be split into words"):
+            play._words(text)
+    else:
+        assert play._words(text) == expected
+
+
+def test_a_line_of_a_megabyte_is_split_at_once() -> None:
+    begun = process_time()
+    for text in ("x" * 10**6, f"'{'x' * 10**6}'", '"' + r"\x" * 10**6 + '"', "x " * 10**6):
+        assert len("".join(play._words(text))) >= 10**6
+    assert process_time() - begun < 10  # by the square of its length, minutes
 
 
 def test_the_command_plays_over_standard_input(

@@ -11,6 +11,7 @@ import ast
 import contextlib
 import doctest
 import io
+import itertools
 import json
 import os
 import re
@@ -181,6 +182,30 @@ def test_every_example_does_what_the_page_shows(page: str, place: Path, endpoint
             check_console(page, block, endpoint)
         else:
             check_python(page, block, variables)
+
+
+def test_no_page_writes_where_another_wrote_something_else() -> None:
+    written: dict[str, str] = {}
+    for page in PAGES:
+        for block in blocks(page):
+            lines = [c.line for c in commands(block.text)] if block.language == "console" else []
+            for line in lines:
+                words = shlex.split(line, comments=True)
+                for option, place in itertools.pairwise(words):
+                    if option == "--out":
+                        told = " ".join(words)
+                        assert written.setdefault(place, told) == told, f"{page}: {line}"
+    assert len(written) > 20
+
+
+def test_reasons_that_the_tour_gives_for_lost_candidates_are_those_of_the_code() -> None:
+    tour = (ROOT / "docs" / "tour.md").read_text("utf-8")
+    table = tour.partition("| reason | what it means |")[2].partition("\n\n")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row]
+    reasons = [reason for row in rows for reason in re.findall("`([a-z_]+)`", row)]
+    code = "".join(p.read_text("utf-8") for p in (ROOT / "provegym" / "synth").glob("*.py"))
+    assert len(reasons) >= 10
+    assert [reason for reason in reasons if f'"{reason}"' not in code] == []
 
 
 def test_links_between_pages_lead_somewhere() -> None:

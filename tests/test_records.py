@@ -442,3 +442,15 @@ def test_config_hash_sees_through_models_and_structs() -> None:
 def test_config_hash_refuses_numbers_that_json_lacks() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         records.config_hash({"a": float("nan")})
+
+
+def test_a_file_that_was_cut_off_says_so_and_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(b'{"id":"a"}\n{"id":"b", "x"')
+    with pytest.raises(BrokenRecord) as caught:
+        list(records.read(path, dict))
+    told = "the file ends in the middle of this record; remove the line, or make the file anew"
+    assert str(caught.value) == f"{path}:2: {told}"
+    path.write_bytes(b'{"id":"a"\n{"id":"b"}\n')  # no end of the file
+    with pytest.raises(BrokenRecord, match=r":1: Input data was truncated$"):
+        list(records.read(path, dict))

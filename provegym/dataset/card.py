@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from provegym import __version__
+from provegym.dataset.external import SOURCES, Source
 from provegym.dataset.stats import Stats, stats
 from provegym.errors import InputError
 from provegym.records import Manifest, beside, content_hash, read, read_manifest
@@ -143,17 +144,18 @@ def _origin(tasks: Path) -> _Origin:
 
 
 def _composition(found: Stats) -> str:
-    groups: dict[str, Mapping[Any, int]] = {
-        "Kind": found.kinds,
-        "Server that the task is about": found.servers,
-        "Information in the first turn": found.information,
-        "Calls in the ground truth": found.calls,
-        "User turns": found.turns,
-        "Perturbation": found.perturbations or {"none": found.tasks},
+    active = found.tasks - found.kinds.get("abstention", 0)
+    groups: dict[str, tuple[Mapping[Any, int], int]] = {
+        "Kind": (found.kinds, found.tasks),
+        "Server that the task is about": (found.servers, found.tasks),
+        "Calls in the ground truth": (found.calls, found.tasks),
+        "User turns": (found.turns, found.tasks),
+        "Information in the first turn, but for abstentions": (found.information, active),
+        "Perturbation, but for abstentions": (found.perturbations or {"none": active}, active),
     }
     tables = (
-        _table((name, "tasks", "share"), _shared(counts, found.tasks))
-        for name, counts in groups.items()
+        _table((name, "tasks", "share"), _shared(counts, total))
+        for name, (counts, total) in groups.items()
     )
     called, idle = sum(found.called.values()), sum(map(len, found.never_called.values()))
     told = (
@@ -166,7 +168,10 @@ def _composition(found: Stats) -> str:
 def _splits(splits: Mapping[str, int], heldout: Sequence[str]) -> str:
     parts = [_table(("split", "rows", "share"), _shared(splits, sum(splits.values())))]
     if len(splits) > 1 + bool(heldout):
-        parts.append("All tasks of one world seed are in one split.")
+        parts.append(
+            "All tasks of one world seed are in one split, and so are all tasks without a world "
+            "whose questions are near duplicates."
+        )
     if heldout:
         parts.append(
             f"`heldout` has every task that touches {', '.join(heldout)}; no other split shows "
@@ -198,7 +203,7 @@ def _making(origin: _Origin, manifest: Manifest | None) -> str:
     if manifest is None:
         unknown = "The tasks have no manifest, so their root seed, settings and cost are not known."
         return f"{_table(('what', 'value'), rows)}\n\n{unknown}"
-    cost = ", ".join(f"{name} {value:g}" for name, value in manifest.cost.items())
+    cost = ", ".join(f"{name} {value:,.12g}" for name, value in manifest.cost.items())
     if manifest.parent:  # a later step made it, which knows no seed and no world
         rows.append(("taken from the file with SHA-256", manifest.parent))
     else:
@@ -233,10 +238,19 @@ def _licences(licence: str, teachers: Mapping[str, int]) -> str:
         f"The tasks are under `{licence}`. Their worlds are generated; people, accounts and "
         "messages in them are invented."
     )
-    others = [name for name in teachers if name not in ("offline", "not named")]
-    if not others:
+    models = [name for name in teachers if name not in ("offline", "not named", *SOURCES)]
+    if models:
+        told += f" What {', '.join(models)} wrote is also under the terms of that model."
+    imported = [(s.name, teachers[s.name], s.licence, s.url) for s in _sources(teachers)]
+    if not imported:
         return told
-    return f"{told} What {', '.join(others)} wrote is also under the terms of that model or source."
+    also = "Of these, the following are taken from published sets and stay under their licences:"
+    return f"{told} {also}\n\n{_table(('set', 'tasks', 'licence', 'where'), imported)}"
+
+
+def _sources(teachers: Mapping[str, int]) -> list[Source]:
+    """The published sets that some tasks were imported from."""
+    return [SOURCES[name] for name in teachers if name in SOURCES]
 
 
 def _count(found: Any) -> object:

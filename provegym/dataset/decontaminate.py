@@ -175,7 +175,7 @@ def decontaminate_file(
         records.check_output(drop, "tasks", (tasks,))
         if drop.resolve() == out.resolve():
             raise InputError(f"{out} cannot hold both the report and the tasks; name two files")
-    found = decontaminate(records.read_distinct(tasks, Task), benchmarks)
+    found = decontaminate(records.read_tasks(tasks), benchmarks)
     versions = records.config_hash([[b.name, b.version] for b in benchmarks])
     made = records.Manifest(
         "decontamination",

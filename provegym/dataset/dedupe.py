@@ -157,7 +157,7 @@ def dedupe_file(tasks: Path, out: Path) -> Summary:
     records.check_output(out, "tasks", (tasks,))
     records.check_output(listed, "dropped", (tasks,))
     kept, dropped = list[bytes](), list[Dropped]()
-    for task, why in dedupe(records.read_distinct(tasks, Task)):
+    for task, why in dedupe(records.read_tasks(tasks)):
         if why:
             dropped.append(why)
         else:

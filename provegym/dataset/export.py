@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from provegym import records
 from provegym.dataset import card, split
 from provegym.dataset.content import content_id
+from provegym.dataset.dedupe import shingles
 from provegym.dataset.rows import FORMATS, Entry, Format
 from provegym.errors import InputError, ManifestMismatch, UnknownName
 from provegym.records import Manifest
@@ -147,10 +148,12 @@ def _survey(tasks: Path, plan: Plan, library: Library) -> list[_Place]:
     """The id and split of each task. Raises `InputError` for tasks that cannot be exported."""
     owners = {tool: name for name, its in library.items() for tool in its}
     first: dict[str, str] = {}
-    origins = []
-    for task in records.read_distinct(tasks, Task):
+    origins, said = list[split.Origin](), dict[int, frozenset[str]]()
+    for task in records.read_tasks(tasks):
         if not task.turns:
             raise InputError(f"{tasks}: task {task.id!r} has no user turn; remove it")
+        if not task.servers:
+            said[len(origins)] = shingles(task)
         origins.append(split.origin(task, owners))
         name = content_id(task)
         if name in first:
@@ -159,9 +162,7 @@ def _survey(tasks: Path, plan: Plan, library: Library) -> list[_Place]:
                 "remove one"
             )
         first[name] = task.id
-    if not first:
-        raise InputError(f"{tasks} holds no task; make some with `provegym synth`")
-    splits = split.assign(origins, plan.shares or {WHOLE: 1.0}, plan.heldout)
+    splits = split.assign(split.joined(origins, said), plan.shares or {WHOLE: 1.0}, plan.heldout)
     return [_Place(*pair) for pair in zip(first, splits, strict=True)]
 
 

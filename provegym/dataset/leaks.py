@@ -5,22 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from provegym.dataset.languages import surely
 from provegym.dataset.overlap import strings
-from provegym.errors import UnknownName
 from provegym.types import Task
-
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
 
 LONGEST = 2000
 """Characters of the longest turn that a person would write; BFCL's longest has 932."""
-SURE = 0.8
-"""Below this confidence a language is not held against a turn: short ones and names have less (at
-0.5, six of 13,000 English turns would fail)."""
+GRANTED = "You now have the tool {tool}. Please go ahead."
+"""What a user says who brings a tool, whoever wrote the other words and in which language."""
 
 
 class Leak(Struct, frozen=True):
@@ -59,11 +54,16 @@ def row_ids(task: Task, rules: Rules) -> Found:
     """
     if not rules.prefixes:
         return
-    shape = _alone(rf"(?:{'|'.join(map(re.escape, rules.prefixes))})_[0-9a-z]{{6}}")
+    shape = _alone(id_shape(rules.prefixes))
     for i, turn in enumerate(task.turns):
         for word in shape.findall(turn.user):
             if any(map(str.isdecimal, word)) or word in _held(task):
                 yield i, word
+
+
+def id_shape(prefixes: Collection[str]) -> str:
+    """A pattern for ids as worlds mint them with these prefixes."""
+    return rf"(?:{'|'.join(map(re.escape, prefixes))})_[0-9a-z]{{6}}"
 
 
 def _held(task: Task) -> set[str]:
@@ -99,26 +99,11 @@ def _alone(pattern: str) -> re.Pattern[str]:
 def languages(task: Task, rules: Rules) -> Found:
     """Turns that are surely in another language; texts in quotes may be in any."""
     for i, turn in enumerate(task.turns):
-        spoken = re.sub(r'"[^"]*"|“[^”]*”', " ", turn.user)
-        language, confidence = _identifier().classify(spoken)
-        if language not in rules.languages and confidence >= SURE:
+        grants = (GRANTED.format(tool=tool.function.name) for tool in turn.tools)
+        own = next((turn.user.removeprefix(g) for g in grants if turn.user.startswith(g)), None)
+        language = surely(turn.user if own is None else own)
+        if language and language not in rules.languages:
             yield i, language
-
-
-def known_languages(codes: str) -> tuple[str, ...]:
-    """Codes from a list with commas between. Raises `UnknownName` for one that is never found."""
-    wanted, known = tuple(map(str.strip, codes.split(","))), sorted(_identifier().labels)
-    for code in wanted:
-        if code not in known:
-            raise UnknownName("language", code, known)
-    return wanted
-
-
-@lru_cache(maxsize=1)
-def _identifier() -> LanguageIdentifier:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def empty(task: Task, rules: Rules) -> Found:

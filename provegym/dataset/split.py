@@ -1,13 +1,16 @@
-"""Splits that nothing leaks between: whole worlds, and servers that only one split knows."""
+"""Splits that nothing leaks between: whole worlds, questions without a world that are alike, and
+servers that only one split knows.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from provegym.dataset.content import content_id
+from provegym.dataset.dedupe import JACCARD
 from provegym.errors import InputError
 from provegym.seeding import derive
 from provegym.types import Task
@@ -18,7 +21,7 @@ HELDOUT = "heldout"
 
 class Origin(NamedTuple):
     """What a task must not share with one of another split. `world` is its seed as text; a task
-    without servers has no world, and what stands for it there is its own alone.
+    without servers has no world, and what stands for it there is its own until `joined`.
     """
 
     world: str
@@ -34,6 +37,34 @@ def origin(task: Task, owners: Mapping[str, str]) -> Origin:
     tools |= {call.name for _, call in task.ground_truth}
     world = str(task.seed) if task.servers else content_id(task)
     return Origin(world, frozenset(task.servers) | {owners[t] for t in tools if t in owners})
+
+
+def joined(origins: Sequence[Origin], said: Mapping[int, Collection[str]]) -> list[Origin]:
+    """The origins with one world for tasks without servers whose users say alike things: an index
+    of `JACCARD` or more over what they `said` (shingles by place in `origins`), also by way of
+    others.
+    """
+    first = {place: place for place in said}
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for place, shingles in said.items():
+        shared = Counter(i for shingle in shingles for i in holders[shingle])
+        near = {
+            _root(first, i)
+            for i, n in shared.items()
+            if n >= JACCARD * (len(shingles) + len(said[i]) - n)
+        }
+        first |= dict.fromkeys([*near, place], min([*near, place]))
+        for shingle in shingles:
+            holders[shingle].append(place)
+    worlds = {place: origins[_root(first, place)].world for place in said}
+    return [o._replace(world=worlds.get(i, o.world)) for i, o in enumerate(origins)]
+
+
+def _root(first: Mapping[int, int], place: int) -> int:
+    """The first task of the group."""
+    while first[place] != place:
+        place = first[place]
+    return place
 
 
 def shares(text: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from provegym.records import beside, read, read_distinct
+from provegym.records import beside, read, read_tasks
 from provegym.types import Call, Task, Trace
 
 Counts = dict[str, int]
@@ -64,9 +64,10 @@ class Stats(Struct, frozen=True):
 
     def tables(self) -> Iterator[tuple[tuple[str, ...], list[tuple[object, ...]]]]:
         """All counts for people, as tables: the names of the columns and the rows."""
-        of_tasks = ("servers", "kinds", "teachers", "information", "calls", "turns")
-        for group in (*of_tasks, "perturbations"):
+        for group in ("servers", "kinds", "teachers", "calls", "turns"):
             yield (group, "tasks"), list(getattr(self, group).items())
+        for group in ("information", "perturbations"):
+            yield (group, "tasks but abstentions"), list(getattr(self, group).items())
         for group in ("tools", "recoveries", "refusals"):
             yield (group, "calls"), list(getattr(self, group).items())
         heads = ("server", "tools called", "never", "tools never called")
@@ -94,9 +95,9 @@ def stats(
 
     `library` has the tools of each server; without it, tools that some task shows stand for them.
     `codes` has the refusal codes that each server's tools declare.
-    Raises InputError for a file that is missing or broken.
+    Raises InputError for a file that is missing, broken or empty.
     """
-    tasks = list(read_distinct(path, Task))
+    tasks = list(read_tasks(path))
     talks = beside(path, "conversations")
     conversations = list(read(talks, Trace)) if talks.exists() else []
     failures = _failures(tasks, conversations)

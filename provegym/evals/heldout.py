@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from provegym.errors import InputError
 from provegym.evals.stats import Estimate, mean, paired_difference
+from provegym.pairs import pairs
 from provegym.records import read_distinct
 from provegym.rewards import PRESETS, score
 from provegym.types import Kind, Score, Task, Trace
@@ -88,22 +89,17 @@ def _solved(judged: Score) -> bool:
 
 
 def judge(
-    known: Mapping[str, Task], traces: Path, origin: str = "the task file"
+    known: Mapping[str, Task], tasks: Path, traces: Path
 ) -> Iterator[tuple[Trace, Measure | None]]:
-    """Each trace of a file with its measure, None if masked.
-
-    `origin` names where the `known` tasks are from in the InputError for a trace of none of them.
-    """
-    for trace in read_distinct(traces, Trace):
-        if trace.task_id not in known:
-            raise InputError(f"{traces}: trace {trace.id!r} is of a task that {origin} lacks")
-        yield trace, measure(known[trace.task_id], trace)
+    """Each trace of a file with its measure, None if masked; see `provegym.pairs`."""
+    for task, trace in pairs(known, tasks, traces):
+        yield trace, measure(task, trace)
 
 
 def measure_file(tasks: Path, traces: Path) -> tuple[list[Measure], int]:
     """All unmasked episodes of a trace file, and how many are masked."""
     known = {task.id: task for task in read_distinct(tasks, Task)}
-    found = [judged for _, judged in judge(known, traces, str(tasks))]
+    found = [judged for _, judged in judge(known, tasks, traces)]
     if not found:
         raise InputError(f"{traces} holds no trace; make some with `provegym rollout`")
     measures = [judged for judged in found if judged is not None]

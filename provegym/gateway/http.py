@@ -14,7 +14,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
@@ -24,10 +24,7 @@ from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -259,26 +256,9 @@ def stack(doors: Sequence[Door], routes: Sequence[BaseRoute], settings: Settings
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, settings=settings)],
+        exception_handlers={**control.ERRORS},
         lifespan=lifespan,
-        exception_handlers={HTTPException: _no_route, Exception: _crashed},
     )
-
-
-async def _no_route(request: Request, error: Exception) -> Response:
-    """The answer where no route is, or not for this method."""
-    assert isinstance(error, HTTPException)
-    code = "no_such_method" if error.status_code == 405 else "no_such_path"
-    told = f"there is no {request.method} here; see /openapi.json"
-    return _error(error.status_code, code, told, error.headers)
-
-
-async def _crashed(request: Request, error: Exception) -> Response:
-    """The answer to a request that met a bug of ours: the log has it, the client has not."""
-    return _error(500, "internal", "the gateway failed; its log says why")
-
-
-def _error(status: int, code: str, told: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": {"code": code, "message": told}}, status, headers)
 
 
 def new_rooms(settings: Settings) -> Rooms:

@@ -87,21 +87,41 @@ def _spoken(steps: tuple[str, ...], kind: str) -> str:
         return name
     if kind == "email":
         return noun if name in ("email", "address") else f"{name.removesuffix(' address')}'s {noun}"
-    return f"{name} {noun}"
+    return f"{name} {noun}".strip()
 
 
 _SPOKEN = {
     "arrives": "arrival",
+    "ask": "asking price",
+    "asked": "asking price",
+    "at": "",
+    "available": "available amount",
     "born": "birth",
     "bought": "purchase",
+    "charged": "amount charged",
+    "close": "closing price",
     "departs": "departure",
     "ends": "end",
     "expires": "expiry",
+    "high": "highest price",
+    "kept": "amount kept",
     "last": "last price",
+    "left": "amount left",
+    "low": "lowest price",
+    "moved": "amount moved",
+    "open": "open amount",
+    "outstanding": "outstanding amount",
+    "over by": "overspent amount",
     "owed": "amount owed",
     "planned": "planned amount",
     "price from": "starting price",
+    "refunded": "amount refunded",
+    "saved": "amount saved",
+    "since": "start",
     "spent": "amount spent",
     "starts": "start",
+    "to": "recipient",
+    "until": "end",
+    "wanted by": "target",
 }
 """Fields whose names alone are no noun."""

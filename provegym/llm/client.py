@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import openai
 from msgspec import Struct
 
+from provegym import config
 from provegym.errors import InputError, ModelFault
 from provegym.llm.completion import decode, on_the_wire, to_reply
 from provegym.llm.failures import MISCONFIGURED, overflowed, told
@@ -59,9 +59,10 @@ def address(base_url: str | None, api_key: str | None = None) -> dict[str, Any]:
     OpenAI's own may need no key. Raises `InputError` where one is needed and missing, and for a
     URL that is none.
     """
-    url = base_url or os.environ.get("OPENAI_BASE_URL") or ""
-    if url and not re.match(r"https?://[\w.:@\[\]-]+(/|$)", url):
-        raise InputError(f"{url!r} is no base URL; write it like http://127.0.0.1:8000/v1")
+    try:
+        url = config.endpoint_url(base_url or os.environ.get("OPENAI_BASE_URL") or "")
+    except ValueError as error:
+        raise InputError(str(error)) from error
     key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if url else "")
     if not key:
         raise InputError(

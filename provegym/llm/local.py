@@ -175,6 +175,8 @@ def hf_policy(
     """
     if not Path(path).is_dir():
         raise InputError(f"no checkpoint at {path!r}: hf: takes the folder of a saved model")
+    if (Path(path) / "adapter_config.json").is_file():
+        raise InputError(f"{path!r} holds an adapter and no whole model; merge it into its base")
     import torch
 
     model, tokenizer = _load(path)

@@ -86,7 +86,7 @@ def _plots(found: Stats) -> str:
         figures.plot("Tasks by kind", _bars(found.kinds)),
         figures.plot("Tasks by number of calls", _bars(found.calls)),
         figures.plot("Tasks by number of turns", _bars(found.turns)),
-        figures.plot("Tasks by perturbation", _bars(found.perturbations)),
+        figures.plot("Tasks but abstentions, by perturbation", _bars(found.perturbations)),
         figures.plot("Recoveries after a refused or vain call", _bars(found.recoveries)),
         figures.plot(f"Refused calls by code, the first {CODES}", _bars(codes)),
     )

@@ -62,9 +62,10 @@ def load(folder: Path) -> Run:
     played = {name: path for name, path in played.items() if path.exists()}
     if not {"before", "after"} <= set(played):
         raise InputError(f"{folder} has no held-out episodes yet; let `provegym run` finish first")
-    tasks = {t.id: t for t in read(folder / "heldout" / "tasks.jsonl", Task)}
+    source = folder / "heldout" / "tasks.jsonl"
+    tasks = {t.id: t for t in read(source, Task)}
     seed = settings["run"]["seed"]
-    policies = {name: _policy(name, path, tasks, seed) for name, path in played.items()}
+    policies = {name: _policy(name, path, tasks, source, seed) for name, path in played.items()}
     return Run(
         name=settings["run"]["name"],
         settings=settings,
@@ -86,11 +87,11 @@ def _settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def _policy(name: str, path: Path, tasks: dict[str, Task], seed: int) -> Policy:
+def _policy(name: str, path: Path, tasks: dict[str, Task], source: Path, seed: int) -> Policy:
     measures: list[Measure] = []
     first: dict[str, Trace] = {}
     masked = 0
-    for trace, judged in judge(tasks, path):
+    for trace, judged in judge(tasks, source, path):
         if judged is None:
             masked += 1
             continue

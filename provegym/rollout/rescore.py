@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from provegym.errors import InputError
+from provegym.pairs import pairs
 from provegym.records import (
     Manifest,
     check_output,
@@ -17,7 +17,6 @@ from provegym.records import (
     content_hash,
     encode,
     read,
-    read_distinct,
     write_atomic,
     write_manifest,
 )
@@ -61,15 +60,16 @@ def rescore_file(
 ) -> TraceSummary:
     """Replay every trace into `out`, in order; `out` is written whole or not at all.
 
-    Raises `InputError` for a broken file and for a trace whose task is not among the tasks.
+    Raises `InputError` for a broken file and for a trace whose task is not among the tasks (see
+    `provegym.pairs`).
     """
     check_output(out, "traces", (tasks, traces))
     by_id = {task.id: task for task in load_tasks(tasks)}
     total = sum(1 for _ in read(traces, Trace))
 
     def lines() -> Iterator[bytes]:
-        for number, trace in enumerate(read_distinct(traces, Trace), start=1):
-            yield encode(_replayed(by_id, trace, open_session, traces))
+        for number, (task, trace) in enumerate(pairs(by_id, tasks, traces), start=1):
+            yield encode(_replayed(task, trace, open_session))
             if progress:
                 progress(number, total)
 
@@ -86,14 +86,7 @@ def rescore_file(
     return summarize(read(out, Trace))
 
 
-def _replayed(
-    by_id: dict[str, Task], trace: Trace, open_session: SessionOpener, path: Path
-) -> Trace:
-    task = by_id.get(trace.task_id)
-    if task is None:
-        raise InputError(
-            f"{path}: trace {trace.id!r} has no task {trace.task_id!r} in the tasks file"
-        )
+def _replayed(task: Task, trace: Trace, open_session: SessionOpener) -> Trace:
     try:
         session = open_session(task)
     except OUR_FAULTS:

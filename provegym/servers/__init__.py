@@ -50,3 +50,10 @@ def load(name: str) -> Server:
 def world(seed: int, names: tuple[str, ...]) -> World:
     """The world of these servers under one cast; UnknownName for a server there is none of."""
     return World(seed, [load(name) for name in names])
+
+
+@lru_cache(maxsize=1)
+def prefixes() -> tuple[str, ...]:
+    """What the ids of each table of the library start with."""
+    states = [load(name).state for name in SERVERS]
+    return tuple(sorted({table.prefix for state in states for table in state.tables().values()}))

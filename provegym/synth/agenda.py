@@ -6,24 +6,21 @@ a value or a tool, a wish for a server that is not there, a last wish that the w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from random import Random
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from provegym.config import Synth
+from provegym import servers as library
 from provegym.graph.entities import consumed
 from provegym.synth import say, vain
+from provegym.synth.brief import CHAINS, Brief, kin
 from provegym.synth.context import entities
-from provegym.synth.draft import Shape
-from provegym.synth.offline import CHAINS, GIVE_UP, REASONS, Rejected
+from provegym.synth.offline import Rejected
 from provegym.synth.plan import MAX_CALLS
-from provegym.world.server import Server
 from provegym.world.tool import Tool
-from provegym.world.world import World
 
 Mode = Literal[
     "wish",  # something that the tools can do
@@ -51,10 +48,11 @@ class Item(Struct, frozen=True):
 
 
 class Agenda(Struct, frozen=True):
-    """All turns, and the tool that the first one lacks."""
+    """All turns, and the tool that the first one lacks, with its server."""
 
     items: tuple[Item, ...]
     hidden: str = ""
+    home: str = ""
 
     @property
     def goals(self) -> frozenset[str]:
@@ -63,28 +61,19 @@ class Agenda(Struct, frozen=True):
 
     @property
     def away(self) -> frozenset[str]:
-        """Servers that the task may show no tool of."""
-        return frozenset(item.server for item in self.items if item.server)
+        """Servers that the task may show no tool of as a distractor: a wish that cannot be met may
+        be taken for one that theirs can.
+        """
+        wished = {item.server for item in self.items if item.server}
+        return kin(wished | ({self.home} if self.home else set()))
 
 
 class Writer:
-    """Draws up the agenda of one candidate. `chain(k)` is its k-th chain of tools, `aims` are codes
-    that a last wish should be refused with.
-    """
+    """Draws up the agenda of one candidate."""
 
-    def __init__(
-        self,
-        world: World,
-        others: Sequence[Server],
-        settings: Synth,
-        shape: Shape,
-        rnd: Random,
-        chain: Callable[[int], tuple[str, ...]],
-        aims: Sequence[str] = (),
-    ) -> None:
-        self.world, self.others, self.settings = world, others, settings
-        self.shape, self.rnd, self.chain, self.aims = shape, rnd, chain, aims
-        self.server = next(iter(world.servers.values()))
+    def __init__(self, brief: Brief) -> None:
+        self.brief, self.world, self.settings = brief, brief.world, brief.settings
+        self.shape, self.rnd, self.server = brief.shape, brief.rnd, brief.server
 
     def agenda(self) -> Agenda:
         """All turns. Raises `Rejected` where the chains have no room for the shape."""
@@ -94,14 +83,13 @@ class Writer:
         hidden = first[0] if self.shape.missing else ""
         items = self._opening(first, groups)
         items += [Item("wish", tuple(group)) for group in groups]
-        if len(items) + self.shape.irrelevant < self.settings.max_turns:
-            items += self._refused(hidden)
+        items += self._refused(hidden) if self.brief.gives_up() else []
         if self.shape.irrelevant:
             earliest = min(1 + self.shape.supplied, len(items))
             items.insert(self.rnd.randrange(earliest, len(items) + 1), self._irrelevant())
-        return Agenda(tuple(items), hidden)
+        return Agenda(tuple(items), hidden, self._home(hidden))
 
-    def _opening(self, first: list[str], groups: list[list[str]]) -> list[Item]:
+    def _opening(self, first: Sequence[str], groups: list[Sequence[str]]) -> list[Item]:
         """The first turn, and the second where that supplies what the first lacks."""
         if self.shape.missing:
             return [Item("hidden", (first[0],)), Item("granted", tuple(first))]
@@ -109,42 +97,33 @@ class Writer:
             return [Item("wish", tuple(first))]
         before = first if self.shape.partial else []
         wanted, *rest = groups.pop(0) if self.shape.partial else first
-        name = self._leavable(self._tool(wanted))
+        name = self._leavable(self.brief.tool(wanted))
         if not name:
             raise Rejected("nothing_to_leave_out")
         return [Item("wish", (*before, wanted), leave_out=name), Item("answer", tuple(rest))]
 
     # -- tools of the turns ----------------------------------------------------------------
 
-    def _groups(self) -> list[list[str]]:
+    def _groups(self) -> list[Sequence[str]]:
         """Tools of one chain, or of more where it is too short, cut into the turns of the shape."""
         count = self.shape.groups
         needed = max(count, self.settings.min_chain)
         tools = list(islice(self._tools(needed), MAX_CALLS))
         if len(tools) < count:
             raise Rejected("short_chains")
-        cuts = sorted(self.rnd.sample(range(1, len(tools)), count - 1))
-        return [tools[a:b] for a, b in zip([0, *cuts], [*cuts, len(tools)], strict=True)]
+        return self.brief.parted(tools)
 
     def _tools(self, needed: int) -> Iterator[str]:
         """Distinct tools of the chains, whole chains until there are as many as needed."""
         seen: list[str] = []
         for k in range(CHAINS):
-            chain = self.chain(k)[: self.settings.max_chain]
-            if not seen:
-                chain = next((chain[i:] for i, t in enumerate(chain) if self._may_begin(t)), ())
-            fresh = [name for name in chain if name not in seen]
+            chain = self.brief.chain(k)[: self.settings.max_chain]
+            chosen = chain if seen else self.brief.suited(chain)
+            fresh = [name for name in chosen if name not in seen]
             yield from fresh
             seen += fresh
             if len(seen) >= needed:
                 return
-
-    def _may_begin(self, name: str) -> bool:
-        """Whether the tool can be hidden, or a value of it left out, where that is wanted."""
-        tool = self._tool(name)
-        if self.shape.missing:
-            return tool.effect == "write"
-        return not self.shape.waits or bool(self._leavable(tool))
 
     def _leavable(self, tool: Tool) -> str:
         """A parameter that can be left open; "" where there is none."""
@@ -152,18 +131,12 @@ class Writer:
         open_ = [p.name for p in tool.parameters if p.name in names and say.may_stay_open(p)]
         return self.rnd.choice(open_) if open_ else ""
 
-    def _tool(self, name: str) -> Tool:
-        return self.world.tools[name].tool
-
     # -- wishes that cannot be met ---------------------------------------------------------
 
     def _refused(self, hidden: str) -> list[Item]:
-        """At times a last wish that the world refuses."""
-        if not self.aims and self.rnd.random() >= GIVE_UP:
-            return []
-        codes = list(self.aims) or vain.reasons(self.server, self.rnd)
+        """A last wish that the world refuses, if one is found."""
         session = self.world.open()
-        for code in self.rnd.sample(codes, len(codes))[:REASONS] if self.aims else codes[:REASONS]:
+        for code in self.brief.codes():
             tool = self.rnd.choice(vain.tools_that_refuse(self.server, code))
             given = vain.refused(session, tool, code, self.rnd) if tool.name != hidden else None
             if given is not None and self._nameable(tool, given):
@@ -180,17 +153,23 @@ class Writer:
         )
 
     def _irrelevant(self) -> Item:
-        server = self.rnd.choice(list(self.others))
+        strangers = self.brief.strangers
+        if not strangers:
+            raise Rejected("no_other_server")
+        server = self.rnd.choice(strangers)
         return Item("irrelevant", (self.rnd.choice(list(server.tools)),), server=server.name)
 
     def _abstention(self) -> Agenda:
         """No turn can be met: wishes for another server, or for a tool that is hidden."""
-        if self.shape.irrelevant:
+        if self.shape.irrelevant and self.brief.strangers:
             first = self._irrelevant()
-            tools = list(next(s for s in self.others if s.name == first.server).tools)
+            tools = list(library.load(first.server).tools)
             wished = self.rnd.sample(tools, min(len(tools), self.shape.turns))
             return Agenda(tuple(replace(first, tools=(name,)) for name in wished))
         writes = [t.name for t in self.server.tools.values() if t.effect == "write"]
         hidden = self.rnd.choice(writes)
         again = [Item("insist", (hidden,))] * (self.shape.turns - 1)
-        return Agenda((Item("hidden", (hidden,)), *again), hidden)
+        return Agenda((Item("hidden", (hidden,)), *again), hidden, self.server.name)
+
+    def _home(self, hidden: str) -> str:
+        return self.world.tools[hidden].place if hidden else ""

@@ -1,5 +1,5 @@
 """Who makes candidates, with a second process that finds the same: the offline teacher in two
-processes, or a model that many threads wait for.
+processes, or a model that many threads wait for; or either in the processes of a cluster.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from provegym import config
+from provegym.graph.edges import Graph
 from provegym.records import beside
 from provegym.synth.make import Candidate, Maker, Outcome, Rejection
-from provegym.synth.twin import Twin, digest, tasks_of
+from provegym.synth.twin import Twin, digest, order_for, tasks_of
 from provegym.synth.unmet import Codes
 
 if TYPE_CHECKING:
+    from provegym.synth.cluster import Cluster
     from provegym.synth.studio import Studio  # needs the `openai` client, the offline one does not
 
 CHUNK = 64
@@ -65,8 +67,8 @@ class Offline:
             theirs = future.result()
             seen = pool.submit(self._twin.digests, tasks_of(made))
             found = [digest(task) for task in tasks_of(theirs)]
-            yield from _compared(made, seen.result())
-            yield from _compared(theirs, found)
+            yield from compared(made, seen.result())
+            yield from compared(theirs, found)
 
     def cost(self, noted: Mapping[str, float]) -> dict[str, float]:
         """Nothing that anyone counts."""
@@ -83,12 +85,51 @@ class Modelled:
     def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
         """In order, one by one as they come."""
         for outcome in self._studio.outcomes(self._maker, due, aims):
-            yield from _compared([outcome], self._twin.digests(tasks_of([outcome])))
+            yield from compared([outcome], self._twin.digests(tasks_of([outcome])))
 
     def cost(self, noted: Mapping[str, float]) -> dict[str, float]:
         """As the file of answers has it, which also knows of runs that were killed."""
-        figures = self._studio.ledger.figures()
-        return {n: v if n in OURS else v - noted.get(n, 0) for n, v in figures.items()}
+        return spent(self._studio, noted)
+
+
+@contextmanager
+def hired(
+    maker: Maker, graph: Graph, studio: Studio | None, cluster: Cluster | None
+) -> Iterator[Crew]:
+    """Those who make the candidates: a model with a studio, else the offline teacher; in the
+    processes of a cluster, else in this one and a second.
+    """
+    plan, settings = maker.plan, maker.settings
+    if cluster:
+        from provegym.synth.cluster import Spread, SpreadModelled
+
+        teacher = studio.settings if studio else config.Teacher()
+        cluster.hire(order_for(plan, _without_files(settings), graph), teacher)
+        yield SpreadModelled(maker, cluster, studio) if studio else Spread(maker, cluster)
+    else:
+        with Twin(plan, settings, graph) as twin:
+            yield Modelled(maker, twin, studio) if studio else Offline(maker, twin)
+
+
+def _without_files(settings: config.Synth) -> config.Synth:
+    """The same for processes that need not see this machine's files: imported tasks are not made
+    there.
+    """
+    if not settings.mix:
+        return settings
+    return settings.model_copy(update={"mix": settings.mix.model_copy(update={"abstentions": ()})})
+
+
+@contextmanager
+def cluster(engine: config.Engine) -> Iterator[Cluster | None]:
+    """The cluster that computes; None where this machine's two processes do."""
+    if engine == "local":
+        yield None
+        return
+    from provegym.synth.cluster import Cluster
+
+    with Cluster() as opened:
+        yield opened
 
 
 @contextmanager
@@ -114,13 +155,21 @@ def answers_beside(out: Path, settings: config.Teacher) -> Path:
     return Path(settings.cache) if settings.cache else beside(out, "answers", ".sqlite")
 
 
-def _compared(outcomes: Sequence[Outcome], digests: Sequence[str]) -> Iterator[Outcome]:
+def spent(studio: Studio, noted: Mapping[str, float]) -> dict[str, float]:
+    """What the model took in all, without what is noted already."""
+    figures = studio.ledger.figures()
+    return {n: v if n in OURS else v - noted.get(n, 0) for n, v in figures.items()}
+
+
+def compared(outcomes: Sequence[Outcome], digests: Sequence[str]) -> Iterator[Outcome]:
+    """The outcomes, each task with what a second process found of it."""
     seen = iter(digests)
     for outcome in outcomes:
-        yield _agreed(outcome, next(seen)) if isinstance(outcome, Candidate) else outcome
+        yield agreed(outcome, next(seen)) if isinstance(outcome, Candidate) else outcome
 
 
-def _agreed(candidate: Candidate, digest: str) -> Outcome:
+def agreed(candidate: Candidate, digest: str) -> Outcome:
+    """The candidate, or its rejection where a second process found another digest."""
     certificate = candidate.task.certificate
     if digest != certificate.digest:
         return Rejection(candidate.task.id, "certificate:two_processes_agree")

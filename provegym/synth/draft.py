@@ -31,6 +31,11 @@ class DraftTurn(Struct, frozen=True):
     refused: tuple[Attempt, ...] = ()
     """What is tried last and refused, after which the teacher gives up in words."""
 
+    @property
+    def attempts(self) -> int:
+        """Calls that the teacher makes in it, those in vain included."""
+        return sum(1 + len(s.failed) for s in self.steps) + len(self.refused)
+
 
 class Draft(Struct, frozen=True):
     """A task as planned."""

@@ -27,6 +27,18 @@ class Asked(Struct, frozen=True):
     """What the answers took so far; see `Ledger.figures`."""
 
 
+class Wanted(Struct, frozen=True):
+    """A graph over `servers` to be at `path`, with the edges of the choice. `settings` are the
+    model's, if one may be asked, and `answers` is the file of what it said.
+    """
+
+    servers: list[Server]
+    path: Path
+    choice: Choice
+    settings: config.Teacher
+    answers: Path
+
+
 def graph_of(
     servers: list[Server],
     path: Path,
@@ -50,30 +62,22 @@ def graph_of(
             f"edges = {choice!r} needs a model to ask: name one as teacher.model, or put a graph "
             f"at {path} with `provegym graph --edges {choice}`"
         )
-    if graph is None:
-        asked = asked_graph(
-            servers, path, choice, settings, answers, progress=progress, notify=notify
-        )
-        graph = asked.graph
-    return graph
+    wanted = Wanted(servers, path, choice, settings, answers)
+    return graph or asked_graph(wanted, progress, notify).graph
 
 
 def asked_graph(
-    servers: list[Server],
-    path: Path,
-    choice: Choice,
-    settings: config.Teacher,
-    answers: Path,
-    *,
+    wanted: Wanted,
     progress: Progress = lambda done, total: None,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Asked:
     """Ask the model for what `answers` does not hold yet, and put the graph at `path`; the
     executed graph and the agreement of the two go beside it.
     """
+    servers, path, choice, settings = wanted.servers, wanted.path, wanted.choice, wanted.settings
     found(servers, path, choice, asked_by(settings))
     executed = cached(servers, beside(path, "executed", ".json"))
-    said, cost = ask(servers, settings, answers, progress=progress, notify=notify)
+    said, cost = ask(servers, settings, wanted.answers, progress=progress, notify=notify)
     graph, compared = chosen(executed, said, choice), agreement(executed, said)
     text = msgspec.json.format(msgspec.json.encode(compared), indent=1)
     write_atomic(agreement_path(path), [text, b"\n"])

@@ -20,6 +20,7 @@ from provegym.errors import ServerFault
 from provegym.graph.edges import Graph
 from provegym.graph.paths import BRIDGED, Crossings, Paths
 from provegym.seeding import derive, rng
+from provegym.synth.brief import Brief
 from provegym.synth.certify import certify, failed
 from provegym.synth.draft import Draft, OfflineTeacher, Shape, draw
 from provegym.synth.external import conversation, drawn
@@ -135,7 +136,7 @@ class Maker:
             return chain_of(derive(self.plan.seed, "chains", redraw, k), base)
 
         world = library.world(seed, home)
-        draft = Drafter(world, others, self.settings, shape, rnd, chain, aims).draft()
+        draft = Drafter(Brief(world, others, self.settings, shape, rnd, chain, aims)).draft()
         names = (server, *servers_of(draft.tools, (server,), self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from provegym.llm.endpoint import Notify
 from provegym.seeding import derive, rng
 from provegym.synth.agenda import Agenda, Item, Writer
 from provegym.synth.asker import Asker, Complete, prompt, strings
+from provegym.synth.brief import Brief, kin
 from provegym.synth.draft import Shape, draw
 from provegym.synth.effective import truth
 from provegym.synth.lookup import ids_needed, readers
@@ -85,18 +87,26 @@ class ModelMaker:
         Raises `EndpointDown`, `BudgetSpent` and `InputError` from the model's side.
         """
         try:
-            return _Candidate(self._maker, self._settings, self._complete, i, k).made(aims)
+            with faults(self._maker.id(i), self._notify):
+                return _Candidate(self._maker, self._settings, self._complete, i, k).made(aims)
         except Rejected as error:
             return Rejection(self._maker.id(i), str(error))
         except ServerFault:
             if not any(library.load(name).outside for name in self._maker.plan.servers):
                 raise
             return Rejection(self._maker.id(i), "server_lost")
-        except EndpointDown:
-            raise
-        except ModelFault as fault:
-            self._notify(f"{self._maker.id(i)} is lost: {fault}")
-            return Rejection(self._maker.id(i), "model_fault")
+
+
+@contextmanager
+def faults(id: str, notify: Notify) -> Iterator[None]:
+    """Tell of a request that failed alone, and raise it as `Rejected`: its candidate is lost."""
+    try:
+        yield
+    except EndpointDown:
+        raise
+    except ModelFault as fault:
+        notify(f"{id} is lost: {fault}")
+        raise Rejected("model_fault") from fault
 
 
 class _Candidate:
@@ -115,7 +125,7 @@ class _Candidate:
         place = self.place and replace(self.place, calls=MAX_CALLS)  # no number fits it better
         shape = draw(synth, rng(plan.seed, "shape", plan.first_world, k), place)
         self.home, self._chain_of = maker.chains(self.server, shape, self.rnd)
-        abroad = set(plan.others) - set(self.home)
+        abroad = set(plan.others) - kin(self.home)
         irrelevant = shape.irrelevant and bool(abroad)
         self.shape: Shape = replace(shape, crossing=len(self.home) > 1, irrelevant=irrelevant)
         number = plan.first_world + self.base % synth.world_seeds
@@ -183,9 +193,8 @@ class _Candidate:
         others = [library.load(n) for n in maker.plan.others if n not in self.home]
         world = library.world(self.seed, self.home)
         told = aims.get(self.server, ())
-        return Writer(
-            world, others, maker.settings, self.shape, self.rnd, self._chain, told
-        ).agenda()
+        brief = Brief(world, others, maker.settings, self.shape, self.rnd, self._chain, told)
+        return Writer(brief).agenda()
 
     def _chain(self, k: int) -> tuple[str, ...]:
         return self._chain_of(derive(self.maker.plan.seed, "chains", self.id, k), self.base)

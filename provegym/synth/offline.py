@@ -6,33 +6,26 @@ on a fresh one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from random import Random
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
 from provegym import servers as library
-from provegym.config import Synth
+from provegym.dataset.leaks import GRANTED
 from provegym.synth import say, vain
-from provegym.synth.draft import Draft, DraftTurn, Shape, error_rate, flawless
+from provegym.synth.brief import CHAINS, Brief, akin
+from provegym.synth.draft import Draft, DraftTurn, error_rate, flawless
 from provegym.synth.filters import MAX_ERROR_RATE
 from provegym.synth.lookup import alternatives
+from provegym.synth.machine import MAX_MESSAGES
 from provegym.synth.perturb import strip_enums, tool_list
 from provegym.synth.plan import MAX_CALLS, Planner, Refusal, Step, tools_of
 from provegym.synth.vain import Attempt
 from provegym.types import Perturbations
 from provegym.world.server import Server
-from provegym.world.world import World
 
-GIVE_UP, AIMING = 0.5, 0.9
-"""How often a task with a turn to spare ends in a wish that is refused, and how often it does where
-there is a reason to aim at (ours)."""
-REASONS, AIMED = 4, 12
-"""Reasons that are tried for such a wish, and tries for those that are aimed at."""
 ATTEMPTS = 6
 """Plans that are tried for what was drawn, so that no kind is rarer for being harder to plan."""
-CHAINS = 4
-"""Chains that are strung together at most where one is too short."""
 NO_TOOL = "I have no tool that can do that."
 INSISTS = ("Are you sure that there is no way?", "Is there nothing you can do about it?")
 
@@ -42,35 +35,22 @@ class Rejected(Exception):
 
 
 class Drafter:
-    """Plans one candidate over one world. `chain(k)` is the candidate's k-th chain of tools, `aims`
-    the codes that its last wish should be refused with.
-    """
+    """Plans one candidate over one world."""
 
-    def __init__(
-        self,
-        world: World,
-        others: Sequence[Server],
-        settings: Synth,
-        shape: Shape,
-        rnd: Random,
-        chain: Callable[[int], tuple[str, ...]],
-        aims: Sequence[str] = (),
-    ) -> None:
-        self.world, self.others = world, others
-        self.settings, self.rnd, self.chain, self.aims = settings, rnd, chain, aims
-        self.server = next(iter(world.servers.values()))
-        self.style = rnd.choice(list(say.OPENERS))
-        self.shape = shape
+    def __init__(self, brief: Brief) -> None:
+        self.brief, self.world, self.settings = brief, brief.world, brief.settings
+        self.shape, self.rnd, self.server = brief.shape, brief.rnd, brief.server
+        self.style = self.rnd.choice(list(say.OPENERS))
         self._start(0)
 
     def _start(self, attempt: int) -> None:
         self.planner = Planner(self.world.open(), self.rnd)
-        self.chains = (self.chain(CHAINS * attempt + k) for k in range(CHAINS))
+        self.chains = (self.brief.chain(CHAINS * attempt + k) for k in range(CHAINS))
         self.unsaid: set[str] = set()
         """Look-ups that are left to the policy: no other tool on offer may do as well."""
         self.hidden = ""
         """The tool that the first turn lacks. No other one does the same by a single call."""
-        self.foreign = list(self.others)
+        self.foreign = list(self.brief.others)
         """Servers that distractors come from."""
 
     def draft(self) -> Draft:
@@ -86,7 +66,7 @@ class Drafter:
 
     def _dialogue(self) -> list[DraftTurn]:
         shape = self.shape
-        ends = self._gives_up()
+        ends = self.brief.gives_up()
         first, *groups = self._groups(shape.calls - ends if shape.calls else 0)
         if shape.partial:
             turns = self._leave_out(groups.pop(0), first)
@@ -106,7 +86,7 @@ class Drafter:
 
     # -- planning --------------------------------------------------------------------------
 
-    def _groups(self, exactly: int) -> list[list[Step]]:
+    def _groups(self, exactly: int) -> list[Sequence[Step]]:
         """Steps of one chain, or of more where it is too short, cut into the turns of the shape:
         `exactly` so many or, if that is 0, as many as the settings want.
         """
@@ -114,7 +94,8 @@ class Drafter:
         needed, most = exactly or max(self.settings.min_chain, count), exactly or MAX_CALLS
         steps = self.planner.steps
         for chain in self.chains:
-            for name in self._suited(chain[: self.settings.max_chain]):
+            chain = chain[: self.settings.max_chain]
+            for name in chain if steps else self.brief.suited(chain):
                 if len(steps) >= most or not self._extend(name, most):
                     break
             if len(steps) >= needed and self._crossed(steps):
@@ -125,27 +106,11 @@ class Drafter:
             raise Rejected("not_crossed")
         if not self._has_room(steps[-1].tool):
             raise Rejected("too_many_tools")
-        cuts = sorted(self.rnd.sample(range(1, len(steps)), count - 1))
-        return [steps[a:b] for a, b in zip([0, *cuts], [*cuts, len(steps)], strict=True)]
+        return self.brief.parted(steps)
 
     def _crossed(self, steps: Sequence[Step]) -> bool:
         """Whether the steps lead to another server, where that is wanted."""
         return not self.shape.crossing or len({self._home(s.tool).name for s in steps}) > 1
-
-    def _suited(self, chain: Sequence[str]) -> Sequence[str]:
-        """The chain from the first tool on that the first turn can be about."""
-        if self.planner.steps:
-            return chain
-        return next((chain[i:] for i, name in enumerate(chain) if self._may_begin(name)), ())
-
-    def _may_begin(self, name: str) -> bool:
-        """Whether the tool can be hidden, or a value of it left out, where that is wanted."""
-        tool = self.world.tools[name].tool
-        if self.shape.missing:
-            return tool.effect == "write"
-        return not self.shape.waits or any(
-            p.name in tool.required and say.may_stay_open(p) for p in tool.parameters
-        )
 
     def _extend(self, name: str, most: int) -> bool:
         """One more tool, where there is room for it and no more than `most` calls come of it."""
@@ -237,9 +202,9 @@ class Drafter:
         first, *rest = self._spoken(steps, sparing=True)
         if not first.write or any(s.tool == first.tool for s in rest):
             raise Rejected("nothing_to_hide")
-        self.hidden = first.tool
+        self._hides(first.tool)
         asked = say.request(self._phrases([first]), self.style, self.rnd, again=False)
-        granted = f"You now have the tool {first.tool}. Please go ahead."
+        granted = GRANTED.format(tool=first.tool)
         tools = (self.world.tools[first.tool].tool.schema,)
         return [
             DraftTurn(asked, reply=NO_TOOL),
@@ -252,14 +217,16 @@ class Drafter:
             ),
         ]
 
-    # -- wishes that cannot be met ---------------------------------------------------------
+    def _hides(self, tool: str) -> None:
+        """Take the tool out of the list, with all foreign ones that might do as well."""
+        self.hidden = tool
+        self._keep_out(akin(self._home(tool).name))
 
-    def _gives_up(self) -> bool:
-        """Whether a turn and a call to spare are to be for a wish that is refused."""
-        shape = self.shape
-        room = not shape.calls or shape.calls > shape.groups
-        spare = room and shape.length < self.settings.max_turns
-        return spare and self.rnd.random() < (AIMING if self.aims else GIVE_UP)
+    def _keep_out(self, names: Collection[str]) -> None:
+        """Show no distractor of these servers."""
+        self.foreign = [server for server in self.foreign if server.name not in names]
+
+    # -- wishes that cannot be met ---------------------------------------------------------
 
     def _given_up(self) -> list[DraftTurn]:
         """A last turn whose wish is refused: the reads that show why, then an explanation."""
@@ -281,24 +248,20 @@ class Drafter:
 
     def _refusal(self) -> Refusal | None:
         """A call that is refused, for one of the reasons aimed at or else of all."""
-        for code in self._reasons():
+        for code in self.brief.codes():
             tool = self.rnd.choice(vain.tools_that_refuse(self.server, code))
             refusal = self.planner.give_up(tool.name, code) if tool.name != self.hidden else None
             if refusal:
                 return refusal
         return None
 
-    def _reasons(self) -> list[str]:
-        if self.aims:
-            return self.rnd.choices(self.aims, k=AIMED)
-        return vain.reasons(self.server, self.rnd)[:REASONS]
-
     def _irrelevant(self, *, again: bool) -> DraftTurn:
-        """A wish for a server that the task shows no tool of."""
-        if not self.others:
+        """A wish for a server that the task shows no tool of, and of none akin to it."""
+        strangers = self.brief.strangers
+        if not strangers:
             raise Rejected("no_other_server")
-        server = self.rnd.choice(self.others)
-        self.foreign = [s for s in self.foreign if s is not server]
+        server = self.rnd.choice(strangers)
+        self._keep_out(akin(server.name))
         for _ in range(ATTEMPTS):
             planner = Planner(library.world(self.world.seed, (server.name,)).open(), self.rnd)
             tool = self.rnd.choice(list(server.tools.values()))
@@ -311,14 +274,14 @@ class Drafter:
 
     def _abstention(self) -> list[DraftTurn]:
         """No turn has a call: wishes for other servers, or for a tool that is hidden."""
-        if self.shape.irrelevant and self.others:
+        if self.shape.irrelevant and self.brief.strangers:
             return [self._irrelevant(again=i > 0) for i in range(self.shape.turns)]
         writes = [t.name for t in self.server.tools.values() if t.effect == "write"]
         hidden = self.rnd.choice(writes or list(self.server.tools))
         if not self.planner.extend(hidden):
             raise Rejected("unsolved")
         step = self.planner.steps[-1]
-        self.hidden = hidden
+        self._hides(hidden)
         asked = say.request(self._phrases([step]), self.style, self.rnd, again=False)
         more = [DraftTurn(user, reply=NO_TOOL) for user in INSISTS[: self.shape.turns - 1]]
         return [DraftTurn(asked, reply=NO_TOOL), *more]
@@ -333,6 +296,8 @@ class Drafter:
         needed = [n for n in dict.fromkeys([*tools_of(used), *tried]) if n != self.hidden]
         if most and len(needed) > most:
             raise Rejected("too_many_tools")
+        if any(t.attempts > MAX_MESSAGES for t in turns):
+            raise Rejected("too_many_messages")
         tools, distractors = tool_list(
             needed,
             list(self.world.servers.values()),

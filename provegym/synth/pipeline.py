@@ -18,19 +18,20 @@ import msgspec
 from msgspec import Struct
 
 from provegym.config import Synth
-from provegym.dataset.dedupe import Duplicates
+from provegym.dataset.dedupe import Duplicates, Sayings
+from provegym.dataset.languages import named
 from provegym.errors import InputError
 from provegym.graph.edges import Graph
 from provegym.records import Manifest, Store, beside, config_hash, content_hash, read
-from provegym.synth.crew import Crew, Modelled, Offline
+from provegym.synth.crew import Crew, hired
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
-from provegym.synth.twin import Twin
 from provegym.synth.unmet import NO_AIMS, Codes, unmet
 from provegym.types import Task, Trace
 from provegym.worlds import digest_of
 
 if TYPE_CHECKING:
+    from provegym.synth.cluster import Cluster
     from provegym.synth.studio import Studio
 
 SPARE = 8
@@ -58,15 +59,20 @@ def synthesize(
     out: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
     studio: Studio | None = None,
+    cluster: Cluster | None = None,
 ) -> Summary:
     """Write `settings.limit` certified tasks to `out`, conversations and rejections beside it.
 
-    A `studio` makes them with a language model; without one, the offline teacher does. The
-    manifests carry the content of each server's first world.
+    A `studio` makes them with a language model; without one, the offline teacher does. A `cluster`
+    computes, and changes nothing about what is written. The manifests carry the content of each
+    server's first world.
 
     Raises InputError if the servers yield too few tasks, and ManifestMismatch where `out` was made
-    by other settings or worlds; with a model BudgetSpent and EndpointDown. What is written stays.
+    by other settings or worlds; with a model BudgetSpent, EndpointDown, and UnknownName for a
+    language that turns cannot be checked for. What is written stays.
     """
+    for language in studio.settings.languages if studio else ():
+        named(language)
     world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
     config = _identity(plan, settings, studio)
     with ExitStack() as stack:
@@ -79,13 +85,12 @@ def synthesize(
             )
         ]
         if not files[0].complete:
-            twin = stack.enter_context(Twin(plan, settings, graph))
             maker = Maker(plan, settings, graph)
-            crew = Modelled(maker, twin, studio) if studio else Offline(maker, twin)
+            crew = stack.enter_context(hired(maker, graph, studio, cluster))
             if studio:
                 progress = studio.forecasting(progress, settings.limit, len(files[0].keys))
             try:
-                _make(files, maker, crew, progress)
+                _make(files, maker, crew, _Kept(files[0].path, said=studio is not None), progress)
             finally:
                 files[0].sync(crew.cost(files[0].manifest.cost))
     return summarize(out)
@@ -100,7 +105,35 @@ def _identity(plan: Plan, settings: Synth, studio: Studio | None) -> str:
     return config_hash(told)
 
 
-def _make(files: list[Any], maker: Maker, crew: Crew, progress: Callable[[int, int], None]) -> None:
+class _Kept:
+    """The tasks so far, to find those that a new one repeats; rebuilt from the file, so that a run
+    that goes on decides as one that was not interrupted.
+    """
+
+    def __init__(self, tasks: Path, *, said: bool) -> None:
+        """`said` is whether also the users' words must differ: a model may say the same anew."""
+        self._calls = Duplicates()
+        self._said = Sayings() if said else None
+        for task in read(tasks, Task):
+            self.refuses(task)
+
+    def refuses(self, task: Task) -> str:
+        """Why the task is not kept, "" where it is: then later ones are held against it."""
+        if self._calls.has(task):
+            return "duplicate"
+        if self._said and self._said.nearest_or_add(task):
+            return "duplicate_turns"
+        self._calls.add(task)
+        return ""
+
+
+def _make(
+    files: list[Any],
+    maker: Maker,
+    crew: Crew,
+    kept: _Kept,
+    progress: Callable[[int, int], None],
+) -> None:
     """All candidates that are missing, part by part, and the end of the files.
 
     Raises InputError where too few candidates become tasks.
@@ -109,19 +142,19 @@ def _make(files: list[Any], maker: Maker, crew: Crew, progress: Callable[[int, i
     limit = maker.settings.limit
     most = limit * MOST_CANDIDATES
     queue = Queue(limit if crew.refills else most, map(maker.number, rejections.keys))
-    duplicates = Duplicates(read(tasks.path, Task))
+    due = _Due(files, maker, queue, crew.due)
     for start, end in pairwise((0, *(round(limit * share) for share in PARTS), most)):
-        due = _due(files, maker, queue, end, crew.due)
-        aims = _aims(maker, conversations.path, start) if start and due else NO_AIMS
-        while due and len(tasks.keys) < limit:
-            for (i, _), outcome in zip(due, crew.outcomes(due, aims), strict=True):
+        now = due.below(end)
+        aims = _aims(maker, conversations.path, start) if start and now else NO_AIMS
+        while now and len(tasks.keys) < limit:
+            for (i, _), outcome in zip(now, crew.outcomes(now, aims), strict=True):
                 if len(tasks.keys) == limit:
                     break
-                if _keep(files, outcome, duplicates):
+                if _keep(files, outcome, kept):
                     progress(len(tasks.keys), limit)
                 else:
                     queue.leave(i)
-            due = _due(files, maker, queue, end, crew.due)
+            now = due.below(end)
     if len(tasks.keys) < limit:
         raise InputError(
             f"only {len(tasks.keys)} of {limit} tasks after {most} candidates, "
@@ -131,15 +164,26 @@ def _make(files: list[Any], maker: Maker, crew: Crew, progress: Callable[[int, i
         file.finish()
 
 
-def _due(
-    files: list[Any], maker: Maker, queue: Queue, end: int, most: int
-) -> list[tuple[int, int]]:
-    """The next candidates below `end`, at most so many, each with its place."""
-    tasks, _, rejections = files
-    done = tasks.keys | rejections.keys
-    missing = maker.settings.limit - len(tasks.keys)
-    numbers = (i for i in range(min(end, queue.known)) if maker.id(i) not in done)
-    return [(i, queue.place(i)) for i in islice(numbers, min(most, missing + SPARE))]
+class _Due:
+    """Hands out the candidates that are not decided yet, each once."""
+
+    def __init__(self, files: list[Any], maker: Maker, queue: Queue, most: int) -> None:
+        """`most` are handed out at a time."""
+        self._tasks, _, rejections = files
+        self._done = frozenset(self._tasks.keys | rejections.keys)
+        self._maker, self._queue, self._most = maker, queue, most
+        self._next = 0
+
+    def below(self, end: int) -> list[tuple[int, int]]:
+        """The next candidates below number `end`, each with its place."""
+        missing = self._maker.settings.limit - len(self._tasks.keys)
+        open_ = range(self._next, min(end, self._queue.known))
+        numbers = (i for i in open_ if self._maker.id(i) not in self._done)
+        found = [
+            (i, self._queue.place(i)) for i in islice(numbers, min(self._most, missing + SPARE))
+        ]
+        self._next = found[-1][0] + 1 if found else self._next
+        return found
 
 
 def _aims(maker: Maker, conversations: Path, start: int) -> Codes:
@@ -148,18 +192,17 @@ def _aims(maker: Maker, conversations: Path, start: int) -> Codes:
     return unmet(talks, maker.plan.servers)
 
 
-def _keep(files: list[Any], outcome: Outcome, duplicates: Duplicates) -> bool:
+def _keep(files: list[Any], outcome: Outcome, kept: _Kept) -> bool:
     """Write what became of a candidate; whether it is a task."""
     tasks, conversations, rejections = files
-    if isinstance(outcome, Candidate) and duplicates.has(outcome.task):
-        outcome = Rejection(outcome.task.id, "duplicate")
+    if isinstance(outcome, Candidate) and (reason := kept.refuses(outcome.task)):
+        outcome = Rejection(outcome.task.id, reason)
     if isinstance(outcome, Rejection):
         rejections.append(outcome)
         return False
     if outcome.task.id not in conversations.keys:
         conversations.append(outcome.conversation)
     tasks.append(outcome.task)
-    duplicates.add(outcome.task)
     return True
 
 

@@ -6,6 +6,7 @@ discovery call is put in front. What cannot be named so that the policy could fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from random import Random
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from provegym.dataset.leaks import id_shape
 from provegym.graph.entities import Handle, consumed, handles, noun, produced, unique_label
 from provegym.graph.leaves import CARRIED, Leaf, leaves, taken
 from provegym.synth import lookup, say, vain
@@ -154,9 +156,10 @@ class Planner:
 
     def _sayable(self, tool: Tool, choice: Choice) -> bool:
         """Whether people can say all of the call's values: none is, or looks like, a row's id."""
-        ids = tuple(f"{t.prefix}_" for t in self.session.world.templates.values())
-        words = (word for said in choice.said.values() for word in said.replace('"', " ").split())
-        return say.says_all(tool, choice.said) and not any(word.startswith(ids) for word in words)
+        prefixes = {t.prefix for t in self.session.world.templates.values()}
+        shape = re.compile(rf"\b{id_shape(prefixes)}")
+        ids = any(shape.search(said) for said in choice.said.values())
+        return say.says_all(tool, choice.said) and not ids
 
     def _looked(self, tool: Tool, start: int) -> bool:
         """Whether there is a look-up from step `start` on; if not, one is made of what the tool

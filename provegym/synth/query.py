@@ -1,8 +1,8 @@
 """The user's words: wishes over what there is, follow-ups, and answers to what is asked.
 
 What a model writes is checked before it is said. Each name, number, amount and date must stand in
-the context or the conversation, or be a value that the tools at hand leave to the user; no id that
-only a machine knows and no tool's name may occur.
+the context or the conversation, or be a value that the tools at hand leave to the user; and it is
+held to all that `provegym dataset check` holds turns to.
 """
 
 from __future__ import annotations
@@ -14,20 +14,29 @@ import msgspec
 from msgspec import Struct
 
 from provegym import servers as library
+from provegym.dataset.languages import named
+from provegym.dataset.leaks import GRANTED, Rules, leaks
 from provegym.synth.agenda import Item
 from provegym.synth.asker import Asker, Fault, Json, prompt, strings
 from provegym.synth.context import context, entities
 from provegym.synth.grounding import Known, internal_ids
 from provegym.synth.offline import Rejected
 from provegym.synth.personas import Persona
-from provegym.types import Information
+from provegym.types import GroundCall, Information, Task, Turn
 from provegym.world.tool import Tool
 from provegym.world.world import World
 
 MINIMAL_WORDS = 30
 """Most words of a message that is to be short."""
-GRANTED = "You now have the tool {tool}. Please go ahead."
-"""As the offline teacher says it."""
+LEAKS = {
+    "row_id": ("internal_id", "no person would know {seen}"),
+    "tool_name": ("tool_name_in_turn", "it names {seen}, which no person knows"),
+    "language": ("other_language", "it has to be in {language}"),
+    "empty": ("empty_turn", "the message was empty"),
+    "too_long": ("too_long_turn", "nobody writes {seen}"),
+    "repeated": ("repeated_turn", "the user said just this before"),
+}
+"""By check, the reason that the yield counts, and words for the model."""
 _WRITTEN = strings("goal", "withheld", "words")
 _ANSWERED = strings("words", flags=("asked",))
 
@@ -63,6 +72,8 @@ class User:
         """`servers` are those that the wishes are about, `sample` is the number of the context."""
         self._asker, self._world, self._servers = asker, world, servers
         self._information, self._sample = information, sample
+        self._language = persona.language
+        self._rules = Rules(library.prefixes(), named(persona.language))
         self._about = {"today": world.cast.start.isoformat(), "persona": str(persona)}
         self._goals: list[str] = []
         self._withheld = ""
@@ -102,7 +113,7 @@ class User:
             prompt("user", *self._sections(item, bool(before))),
             about,
             _WRITTEN,
-            lambda value: self._flaw(msgspec.convert(value, Written), item, known),
+            lambda value: self._flaw(msgspec.convert(value, Written), item, known, before),
         )
         written = msgspec.convert(found, Written)
         self._goals.append(written.goal)
@@ -134,25 +145,34 @@ class User:
         level = "missing_required" if item.leave_out else level
         return [*["follow_up"] * later, level, *special.get(item.mode, [])]
 
-    def _flaw(self, written: Written, item: Item, known: Known) -> Fault | None:
+    def _flaw(
+        self, written: Written, item: Item, known: Known, before: Sequence[Said]
+    ) -> Fault | None:
         words, withheld = written.words, written.withheld
         if self._information == "minimal" and len(words.split()) > MINIMAL_WORDS:
             return "too_many_words", f"the message has over {MINIMAL_WORDS} words"
         return (
             (_withholding(written, known) if item.leave_out else None)
-            or self._unsayable(words)
+            or self._unsayable(words, before, self._tools(item, item.tools))
             or _ungrounded(words, known)
             or _ungrounded(withheld if item.leave_out else "", known)
         )
 
-    def _unsayable(self, words: str) -> Fault | None:
-        if not words.strip():
-            return "empty_turn", "the message was empty"
+    def _unsayable(
+        self, words: str, before: Sequence[Said], also: Sequence[Tool] = ()
+    ) -> Fault | None:
+        """What nobody would say in the next turn: an id, the name of a tool (`also` of some that
+        the world has not), the same again, another language.
+        """
         if ids := internal_ids(self._world, words):
             return "internal_id", f"no person would know {', '.join(ids)}"
-        names = [name for name in self._world.tools if "_" in name and name in words]
-        if names:
-            return "tool_name_in_turn", f"it names {', '.join(names)}, which no person knows"
+        tools = [*(bound.tool for bound in self._world.tools.values()), *also]
+        turns = (*map(_heard, before), Turn(words))
+        task = Task("", "workflow", turns, tools=tuple(tool.schema for tool in tools))
+        found = (leak for leak in leaks(task, self._rules) if leak.turn == len(before))
+        for leak in found:
+            reason, told = LEAKS[leak.check]
+            return reason, told.format(seen=leak.seen, language=self._language)
         return None
 
     # -- answers ---------------------------------------------------------------------------
@@ -166,7 +186,7 @@ class User:
         }
         known = Known([*self._heard(before), *self._shown, self._withheld], self._free)
         found = self._asker.value(
-            prompt("answer"), about, _ANSWERED, lambda value: self._bad_answer(value, known)
+            prompt("answer"), about, _ANSWERED, lambda value: self._bad_answer(value, known, before)
         )
         if not found["asked"]:
             raise Rejected("did_not_ask")
@@ -174,11 +194,11 @@ class User:
         words: str = found["words"]
         return words
 
-    def _bad_answer(self, value: Json, known: Known) -> Fault | None:
+    def _bad_answer(self, value: Json, known: Known, before: Sequence[Said]) -> Fault | None:
         words = value["words"]
         if value["asked"] and not Known([words]).holds(self._withheld):
             return "answer_lacks_value", f"it has to hold {self._withheld!r} in these very words"
-        return self._unsayable(words) or _ungrounded(words, known)
+        return self._unsayable(words, before) or _ungrounded(words, known)
 
     # -- what was said ---------------------------------------------------------------------
 
@@ -187,6 +207,13 @@ class User:
         for said in before:
             texts += [said.user, said.assistant, *said.results]
         return texts
+
+
+def _heard(said: Said) -> Turn:
+    """A turn so far, as far as later ones are held against it."""
+    return Turn(
+        said.user, (GroundCall("", "", result=list(map(msgspec.json.decode, said.results))),)
+    )
 
 
 def _withholding(written: Written, known: Known) -> Fault | None:

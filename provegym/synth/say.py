@@ -27,6 +27,11 @@ ANSWERS = ("{}.", "I mean {}.", "{}, please.")
 
 QUESTIONS = frozenset(["which", "what", "where", "when", "who", "how", "is", "are", "do", "does"])
 
+NO_ORDER = frozenset(
+    ["on", "in", "at", "for", "from", "as", "regarding", "i", "i'd", "i'll", "i'm", "i've"]
+)
+"""How a wish begins that no "please" goes before."""
+
 _THING = (
     r"(?:the |its |a )?"
     r"((?:new |symbolic |tar |discount )*(?:file|directory|folder|link|archive|code|coupon)) "
@@ -55,12 +60,16 @@ def vague_phrase(
     tool: Tool, said: Mapping[str, str], name: str, left_open: Vague, rnd: Random
 ) -> tuple[str, str]:
     """The same with the value of `name` left open, and what one may ask for: "the file {path}"
-    becomes "a certain file", and the question is which file.
+    becomes "a certain file", and the question is which file. What the phrase calls it goes where
+    the words say it: "the label {label}" becomes "one of the labels".
     """
     text = rnd.choice(tool.phrases)
     slot = _THING + rf"\{{{name}\}}"
     thing = re.search(slot, text)
     text = re.sub(slot, r"a certain \1", text)
+    noun = rf"(?:{re.escape(left_open.noun)}|{re.escape(left_open.noun.split()[-1])})"
+    named = rf'(?:\b(?:the|a|an|my|our) )?(?:\b{noun} )?"?\{{{name}\}}"?(?: {noun}\b)?'
+    text = re.sub(named, f"{{{name}}}", text)
     return _filled(text, {**said, name: left_open.words}), thing[1] if thing else left_open.noun
 
 
@@ -88,7 +97,9 @@ def value(tool: Tool, name: str, given: Any) -> str:
     if isinstance(given, bool):
         return "yes" if given else "no"
     if isinstance(given, list):
-        return " and ".join(_text(item) for item in given)
+        return " and ".join(_plain(parameter.item, item) for item in given)
+    if isinstance(given, str) and given in parameter.choices and "_" in given:
+        return _plain(parameter, given)
     if isinstance(given, str) and (kind == "text" or not given.strip() or " " in given):
         return f'"{given}"'
     return _text(given)
@@ -97,6 +108,12 @@ def value(tool: Tool, name: str, given: Any) -> str:
 def _text(given: Any) -> str:
     """A value as text; a record, which nobody says, as JSON."""
     return msgspec.json.encode(given).decode() if isinstance(given, dict | list) else str(given)
+
+
+def _plain(parameter: Field | None, given: Any) -> str:
+    """A value without the underscores that a choice may have: "in_transit" is "in transit"."""
+    chosen = parameter and given in parameter.choices
+    return str(given).replace("_", " ") if chosen else _text(given)
 
 
 def may_stay_open(parameter: Field) -> bool:
@@ -134,13 +151,15 @@ def answer(words: str, rnd: Random) -> str:
 def request(phrases: Sequence[str], style: str, rnd: Random, *, again: bool) -> str:
     """One user turn of several wishes in order. Questions are sentences of their own."""
     opener = rnd.choice(AGAIN if again else _openers(phrases[0], style))
+    if "lease" in opener and phrases[0].split(" ", 1)[0].lower() in NO_ORDER:
+        opener = ""
     if any(map(_is_question, phrases)) and len(phrases) > 1:
         return _opened(opener, " ".join(_sentence(p, i > 0) for i, p in enumerate(phrases)))
     first, *rest = phrases
     for i, text in enumerate(rest):
         first += f", {'after that' if 0 < i == len(rest) - 1 else 'then'} {_lower(text)}"
     asks = opener.startswith("Could") or _is_question(first)
-    return _opened(opener, first) + ("?" if asks else ".")
+    return _opened(opener, first) + ("?" if asks and "? " not in first else ".")
 
 
 def also(phrases: Sequence[str]) -> str:
@@ -161,7 +180,7 @@ def _opened(opener: str, text: str) -> str:
 
 def _sentence(text: str, later: bool) -> str:
     if _is_question(text):
-        return (f"And {_lower(text)}" if later else text) + "?"
+        return (f"And {_lower(text)}" if later else text) + ("." if "? " in text else "?")
     return (f"Then {_lower(text)}" if later else text) + "."
 
 

@@ -45,7 +45,7 @@ class Studio:
     ) -> None:
         """`cache` is the file of answers, `notify` is told what the user may want to know."""
         self.settings = settings
-        self._cache, self._notify = cache, notify
+        self._cache, self.notify = cache, notify
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._pool = ThreadPoolExecutor(settings.concurrency)
@@ -92,12 +92,20 @@ class Studio:
 
         Raises `EndpointDown`, `BudgetSpent` and `InputError` at the candidate that met it.
         """
-        model = ModelMaker(maker, self.settings, self.complete, self._notify)
+        model = ModelMaker(maker, self.settings, self.complete, self.notify)
 
         def make(i: int, k: int) -> Outcome:
             with self._turn:
                 return maker.imported(i) or model.make(i, k, aims)
 
+        yield from self.spread(make, due)
+
+    def spread(
+        self, make: Callable[[int, int], Outcome], due: Sequence[tuple[int, int]]
+    ) -> Iterator[Outcome]:
+        """What `make` makes of the candidates of those numbers and places, in order; it is called
+        in as many threads as requests may be under way.
+        """
         futures = [self._pool.submit(make, i, k) for i, k in due]
         try:
             for future in futures:
@@ -117,17 +125,27 @@ class Studio:
         """Wait for the model while other candidates compute."""
         self._turn.release()
         try:
-            return self._wait(self._ask(messages, tools, seed, schema))
+            return self.ask(messages, tools, seed, schema)
         finally:
             self._turn.acquire()
 
+    def ask(
+        self,
+        messages: Sequence[dict[str, Any]],
+        tools: Sequence[dict[str, Any]] | None,
+        seed: int,
+        schema: dict[str, Any] | None,
+    ) -> Answer:
+        """Wait for the model, in a thread that computes nothing."""
+        return self._wait(self._ask(messages, tools, seed, schema))
+
     def forecasting(self, advance: Advance, total: int, done: int) -> Advance:
         """Tell what the run will take: now that so many tasks are done, and again after some."""
-        self._notify(self.forecast(total, done))
+        self.notify(self.forecast(total, done))
 
         def told(done: int, total: int) -> None:
             if done == FORECAST_AFTER < total:
-                self._notify(self.forecast(total, done))
+                self.notify(self.forecast(total, done))
             advance(done, total)
 
         return told
@@ -149,7 +167,7 @@ class Studio:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _open(self) -> Teacher:
-        return Teacher(self.settings, self._cache, notify=self._notify)
+        return Teacher(self.settings, self._cache, notify=self.notify)
 
     async def _ask(self, messages: Any, tools: Any, seed: int, schema: Any) -> Answer:
         if self._closed:

@@ -26,7 +26,7 @@ from provegym.worlds import world_of
 
 
 class Order(Struct, frozen=True):
-    """What the process works on: where servers are found (the modules of `SERVERS`, and the folders
+    """What a process works on: where servers are found (the modules of `SERVERS`, and the folders
     that modules lie in), and what a `Maker` is made from.
     """
 
@@ -36,6 +36,11 @@ class Order(Struct, frozen=True):
     settings: str
     """A `Synth` as JSON."""
     graph: Graph
+
+
+def order_for(plan: Plan, settings: Synth, graph: Graph) -> Order:
+    """The order for a process that is to find what this one finds."""
+    return Order(dict(SERVERS), sys.path, plan, settings.model_dump_json(), graph)
 
 
 class Request(Struct, frozen=True):
@@ -66,8 +71,7 @@ class Twin:
     """The process, as a context manager. One line of JSON goes in, one comes out."""
 
     def __init__(self, plan: Plan, settings: Synth, graph: Graph) -> None:
-        text = settings.model_dump_json()
-        self._order = Order(dict(SERVERS), sys.path, plan, text, graph)
+        self._order = order_for(plan, settings, graph)
 
     def __enter__(self) -> Twin:
         command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
@@ -84,9 +88,7 @@ class Twin:
 
         Raises `InfrastructureError`.
         """
-        request = Request(numbers, {name: list(codes) for name, codes in aims.items()})
-        made = (m.candidate or m.rejection for m in self._ask(request).made)
-        return [outcome for outcome in made if outcome]
+        return outcomes_of(self._ask(to_make(numbers, aims)))
 
     def digests(self, tasks: list[Task]) -> list[str]:
         """The digests of the tasks' worlds after their ground truth, as the process finds them.
@@ -112,19 +114,39 @@ class Twin:
         self._process.stdin.flush()
 
 
+class Worker:
+    """What a process is that makes and replays: requests and answers are JSON."""
+
+    def __init__(self, order: Order) -> None:
+        SERVERS.update(order.servers)
+        self.maker = Maker(order.plan, Synth.model_validate_json(order.settings), order.graph)
+
+    def answer(self, request: bytes) -> bytes:
+        """The answer to a request."""
+        told = msgspec.json.decode(request, type=Request)
+        made = [_told(self.maker.make(i, told.aims, k)) for i, k in told.make]
+        return msgspec.json.encode(Answer(made, [digest(task) for task in told.replay]))
+
+
 def serve() -> None:
     """What the second process runs until its input ends."""
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     sys.path[:] = order.path
-    SERVERS.update(order.servers)
-    maker = Maker(order.plan, Synth.model_validate_json(order.settings), order.graph)
-    decoder = msgspec.json.Decoder(Request)
+    worker = Worker(order)
     for line in sys.stdin.buffer:
-        request = decoder.decode(line)
-        made = [_told(maker.make(i, request.aims, k)) for i, k in request.make]
-        answer = Answer(made, [digest(task) for task in request.replay])
-        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+        sys.stdout.buffer.write(worker.answer(line) + b"\n")
         sys.stdout.buffer.flush()
+
+
+def to_make(numbers: Sequence[tuple[int, int]], aims: Codes) -> Request:
+    """The request for the candidates of those numbers and places."""
+    return Request(list(numbers), {name: list(codes) for name, codes in aims.items()})
+
+
+def outcomes_of(answer: Answer) -> list[Outcome]:
+    """What became of the candidates that were asked for."""
+    made = (m.candidate or m.rejection for m in answer.made)
+    return [outcome for outcome in made if outcome]
 
 
 def _told(outcome: Outcome) -> Made:

@@ -20,8 +20,9 @@ def summary(episodes: Sequence[Episode], group_size: int) -> Row:
     `zero_variance` (groups whose rollouts all earned the same, which teach nothing).
 
     `reward` is normalized to 1; `tokens` are the sampled ones of an episode. Demonstrations say
-    nothing about the policy and are left out.
+    nothing about the policy and are left out; only `masked` counts those, too, that a fault hit.
     """
+    masked = sum(e.score.masked for e in episodes)
     groups = [episodes[i : i + group_size] for i in range(0, len(episodes), group_size)]
     groups = [[e for e in group if e.sampled] for group in groups]
     episodes = [e for group in groups for e in group]
@@ -35,7 +36,7 @@ def summary(episodes: Sequence[Episode], group_size: int) -> Row:
         "calls": _mean(len(e.trace.calls) for e in scored),
         "abstention": _mean(not e.trace.calls for e in scored),
         "zero_variance": _mean(flat),
-        "masked": len(episodes) - len(scored),
+        "masked": masked,
         "tokens": _mean(sum(e.policy.transcript.completion_mask) for e in scored),
         "overlong": _mean(e.trace.stop_reason == "max_tokens" for e in scored),
         "tasks": [group[0].task.id for group in groups],

@@ -7,6 +7,7 @@ a laptop policy would have read and should have written is recorded token by tok
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections import Counter
@@ -20,15 +21,18 @@ import torch
 from torch import Tensor
 
 from provegym import seeding
-from provegym.errors import InputError
+from provegym.errors import InfrastructureError, InputError
 from provegym.rollout.policies import oracle
 from provegym.rollout.run import Job, SessionOpener, play
+from provegym.rollout.summary import is_masked
 from provegym.train import chat, models
 from provegym.train.curves import Curves, Row
 from provegym.train.engine import base_model
 from provegym.train.policy import Limits, Recorder
 from provegym.train.transcript import Codec, Transcript
 from provegym.types import Task
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, Row], None]
 
@@ -67,14 +71,17 @@ def examples(
 
     So are those with a result that is cut: they would teach to write ids that were never read.
     Tasks without calls are short, so tight limits alone raise their share. `thin` leaves out more,
-    so that every kind keeps the share that it has among the tasks.
+    so that every kind keeps the share that it has among the tasks. Episodes that our own faults
+    hit are left out, counted and told; raises `InfrastructureError` where they all are.
     """
-    within = limits or Limits()
+    within, lost = limits or Limits(), 0
 
     async def one(task: Task) -> Example | None:
+        nonlocal lost
         recorder = Recorder(oracle(task, 0), codec)
         trace = await play(Job(task, 0, "oracle", 0), open_session, lambda *_: recorder)
         script = recorder.transcript
+        lost += is_masked(trace)
         if trace.stop_reason != "done" or recorder.cut or not _fits(script, within):
             return None
         return Example(task.id, script.ids, script.mask)
@@ -83,6 +90,11 @@ def examples(
         return [e for e in [await one(task) for task in tasks] if e is not None]
 
     fitting = asyncio.run(everyone())
+    if lost:
+        told = f"faults of ours hit the oracle on {lost} of {len(tasks)} tasks"
+        if lost == len(tasks):
+            raise InfrastructureError(f"{told}; mend the cause and run again")
+        log.warning("%s, which are not learnt from", told)
     return _thinned(fitting, tasks) if thin else fitting
 
 

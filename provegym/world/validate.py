@@ -197,10 +197,13 @@ def _value_problem(f: Field, value: Any, at: str) -> Problem | None:
         return _first_problem(fields_of(f.type), defaults, value, f"{at}.")
     if f.choices and value not in f.choices:
         valid = list(f.choices)
-        return _invalid(f"{at} must be one of {valid}, got {_short(value)}", at, valid=valid)
+        told = ", ".join(map(str, valid))
+        return _invalid(f"{at} must be one of {told}; got {_short(value)}", at, valid=valid)
     if f.type in (int, float) and not _inside(f, value):
         low, high = bounds(f)
-        message = f"{at} must lie in [{low}, {high}], got {_short(value)}"
+        limits = [f"at least {low}"] if low is not None else []
+        limits += [f"at most {high}"] if high is not None else []
+        message = f"{at} must be {' and '.join(limits) or 'finite'}, got {_short(value)}"
         return _invalid(message, at, low=low, high=high)
     if f.format and not f.format.accepts(value):
         return _invalid(f"{at} is not well written: {_short(value)}. {f.format.hint}".strip(), at)

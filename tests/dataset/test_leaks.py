@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from provegym import cli, records, servers
-from provegym.cli_dataset import prefixes
-from provegym.dataset.leaks import LONGEST, Leak, Rules, known_languages, leaks
+from provegym.dataset.languages import known_languages, named
+from provegym.dataset.leaks import GRANTED, LONGEST, Leak, Rules, leaks
 from provegym.errors import UnknownName
 from provegym.types import Function, GroundCall, Task, Tool, Turn
 
@@ -55,7 +55,7 @@ def test_an_id_without_digits_is_one_where_the_task_has_it() -> None:
 
 def test_every_table_of_every_server_mints_ids_that_are_found() -> None:
     world = servers.world(3, ("banking", "calendar"))
-    rules = Rules(prefixes())
+    rules = Rules(servers.prefixes())
     tables = [t for t in world.templates.values() if t.row.label]
     assert len(tables) > 5
     for table in tables:
@@ -114,6 +114,25 @@ def test_languages_are_codes_that_can_be_found() -> None:
     assert known_languages("en, de") == ("en", "de")
     with pytest.raises(UnknownName, match="unknown language 'english'; known: "):
         known_languages("en,english")
+
+
+def test_languages_are_found_by_their_english_names() -> None:
+    assert named("German") == ("de", "lb")
+    assert named("brazilian portuguese") == ("pt", "gl")
+    assert named("English or French") == ("en", "fr")
+    with pytest.raises(UnknownName, match="unknown language 'Klingon'; known: Afrikaans, "):
+        named("Klingon")
+
+
+def test_the_words_that_grant_a_tool_are_in_any_language() -> None:
+    late = Tool(Function("open_account"))
+    granted = GRANTED.format(tool="open_account")
+    german = " Eröffne dann bitte gleich ein neues Sparkonto für meine Schwester."
+    rules = Rules(languages=("de",))
+    assert found(Turn(granted + german, tools=(late,)), rules=rules) == []
+    assert found(Turn(granted, tools=(late,)), rules=rules) == []
+    assert found(Turn(german + granted * 2, tools=(late,))) == [] == found(granted)
+    assert found(Turn(granted + german, tools=(late,))) == [("language", 0, "de")]
 
 
 def test_empty_endless_and_repeated_turns_are_found() -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from provegym.dataset.split import HELDOUT, Origin, assign, origin, shares
+from provegym.dataset.dedupe import shingles
+from provegym.dataset.split import HELDOUT, Origin, assign, joined, origin, shares
 from provegym.errors import InputError
 from provegym.types import Function, GroundCall, Task, Tool, Turn
 
@@ -148,3 +149,31 @@ def test_many_worlds_are_divided_in_no_time() -> None:
     origins = of(dict.fromkeys(range(2_000), 7))
     names = assign(origins, {"train": 0.9, "validation": 0.05, "test": 0.05})
     assert Counter(names) == {"train": 12_600, "validation": 700, "test": 700}
+
+
+LONG = "please tell me how warm it is going to be in the old town of the capital on sunday {}"
+
+
+def questions(*texts: str) -> list[Origin]:
+    """Origins of tasks without servers that ask this, and one of a world in front."""
+    asked = [Task(f"t{i}", "abstention", (Turn(text),)) for i, text in enumerate(texts)]
+    said = {i: shingles(task) for i, task in enumerate(asked, 1)}
+    return joined([Origin("7", BANK), *(origin(task, OWNERS) for task in asked)], said)
+
+
+def test_alike_questions_without_a_world_stay_together_and_others_do_not() -> None:
+    found = questions(LONG.format("morning"), "Which way is north?", LONG.format("evening"))
+    assert [o.world == "7" for o in found] == [True, False, False, False]
+    _, morning, north, evening = found
+    assert morning.world == evening.world != north.world
+
+
+def test_questions_that_are_alike_by_way_of_a_third_stay_together_too() -> None:
+    # Runs of three of w0 to w29: one end shares 24 of 28 + 4 with the middle, 20 of 36 with the
+    # other end; the middle comes last.
+    words = [f"w{i}" for i in range(38)]
+    ends = " ".join(words[:30]), " ".join(words[8:38])
+    assert len({o.world for o in questions(*ends)}) == 3
+    middle = " ".join(words[4:34])
+    assert len({o.world for o in questions(*ends, middle)}) == 2
+    assert len({o.world for o in questions("Hello there", *ends, "Go", middle)}) == 4

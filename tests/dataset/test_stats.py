@@ -218,3 +218,22 @@ def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text("{\n")
     with pytest.raises(InputError, match=r"broken\.jsonl.*1"):
         stats(tmp_path / "broken.jsonl")
+
+
+@pytest.mark.parametrize("verb", ["stats", "check", "difficulty", "card"])
+def test_a_file_without_tasks_is_refused_in_one_line(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.jsonl"
+    path.write_bytes(b"")
+    assert cli.call(["dataset", verb, str(path)]) == 2
+    told = capsys.readouterr().err
+    assert told == f"error: {path} holds no task; make some with `provegym synth`\n"
+
+
+def test_tables_that_leave_abstentions_out_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(task) + b"\n" for task in TASKS))
+    heads = {heads[0]: heads[1] for heads, _ in stats(path).tables()}
+    assert heads["kinds"] == "tasks"
+    assert heads["information"] == heads["perturbations"] == "tasks but abstentions"

@@ -147,7 +147,7 @@ def test_a_trace_of_an_unknown_task_is_refused(tmp_path: Path) -> None:
     tasks, traces = tmp_path / "tasks.jsonl", tmp_path / "traces.jsonl"
     records.write_atomic(tasks, [records.encode(ABSTENTION)])
     records.write_atomic(traces, [records.encode(played(WORKFLOW))])
-    with pytest.raises(InputError, match=r"trace 'w/0' is of a task that .*tasks\.jsonl lacks"):
+    with pytest.raises(InputError, match=r"'w/0' is of task 'w', .* the 1 tasks of .*tasks\.jsonl"):
         measure_file(tasks, traces)
 
 

@@ -7,10 +7,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
+from hypothesis import given
+from hypothesis.strategies import text
 
 from provegym.errors import InputError, ModelFault
-from provegym.llm.client import OpenAIPolicies, Sampling, openai_policy
+from provegym.llm.client import OpenAIPolicies, Sampling, address, openai_policy
 from provegym.llm.scripted import ScriptedServer, fails, says
 from provegym.rollout.reply import Reply, ToolCall
 from provegym.types import Task, Usage
@@ -228,10 +231,36 @@ def test_openais_own_endpoint_without_a_key_is_refused(monkeypatch: pytest.Monke
         openai_policy("gpt")
 
 
-@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://a b/v1"])
-def test_a_base_url_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(InputError, match="is no base URL"):
+NO_URLS = (
+    *("nonsense", "localhost:8000/v1", "//host/v1", "ftp://x/v1", "http://", "http:///v1"),
+    *("http://a b/v1", "http://host/v 1", "http://host:99999/v1", "http://host:0/v1"),
+    *("http://host:port/v1", "http://[::1/v1", "http://:80/v1", "http://me@/v1", " http://h/v1"),
+)
+
+
+@pytest.mark.parametrize("url", NO_URLS)
+def test_a_base_url_that_is_none_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="is no base URL; write it like http://"):
         openai_policy("m", url)
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(InputError, match="is no base URL"):
+        openai_policy("m")
+
+
+@given(text("ahtp:/@[]?#%1290.-_ \té", max_size=12).map("http://".__add__))
+def test_what_passes_for_a_base_url_is_one_to_the_client(url: str) -> None:
+    try:
+        told = address(url)
+    except InputError:
+        return
+    assert httpx2.URL(told["base_url"]).host
+
+
+@pytest.mark.parametrize(
+    "url", ["HTTP://Host/v1", "https://api.example.org", "http://[::1]:8000/v1", "http://a_b:1/v1/"]
+)
+def test_any_way_to_write_a_url_is_taken(url: str) -> None:
+    assert address(url)["base_url"] == url
 
 
 def test_the_base_url_comes_from_the_environment_too(

@@ -126,6 +126,6 @@ def test_a_trace_of_an_unknown_task_is_refused_and_nothing_written(
     kiosk: SimpleNamespace, trace: Trace, tmp_path: Path
 ) -> None:
     files = Files(tmp_path, [kiosk.chain_task("other")], [trace])
-    with pytest.raises(InputError, match="no task 'chain'"):
+    with pytest.raises(InputError, match="is of task 'chain', which is not among"):
         rescore_file(files.tasks, files.traces, files.out, open_session=kiosk.open)
     assert not files.out.exists()

@@ -309,6 +309,15 @@ def test_usage_is_the_sum_of_the_days_asked_for_at_the_homes_tariff() -> None:
     assert [d["name"] for d in got["devices"]] == [washer.name]
 
 
+@pytest.mark.parametrize("end", [{"since": "2090-01-01"}, {"until": "1990-01-01"}])
+def test_usage_outside_of_the_days_that_are_kept_is_none_over_days_in_order(
+    end: dict[str, str],
+) -> None:
+    got = calm().ok("get_energy_usage", **end)
+    assert got["kwh"] == 0
+    assert got["since"] == got["until"] == next(iter(end.values()))
+
+
 def test_what_a_device_draws_follows_its_state() -> None:
     h = calm()
     lamp = h.device("Living Room floor lamp", on=True, brightness=50)

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from provegym import servers as library
+from provegym.dataset.leaks import GRANTED
 from provegym.graph.entities import Handle
 from provegym.llm.scripted import Json, Response, says
 from provegym.seeding import rng
@@ -29,7 +30,7 @@ from provegym.synth.grounding import Known
 from provegym.synth.make import Plan
 from provegym.synth.offline import INSISTS, NO_TOOL
 from provegym.synth.plan import Planner, Step
-from provegym.synth.query import GRANTED, MINIMAL_WORDS
+from provegym.synth.query import MINIMAL_WORDS
 from provegym.world.cast import cast
 from provegym.world.session import Session
 

@@ -127,7 +127,10 @@ def test_a_budget_stops_before_it_is_exceeded_and_keeps_what_is_answered(
     [
         (["--edges", "llm"], "--edges llm needs a model to ask"),
         (["--edges", "all"], "unknown choice of edges 'all'; known: executed, llm, union"),
-        (["--teacher", "m"], "unknown teacher 'm'; known: offline, openai:MODEL"),
+        (
+            ["--teacher", "m"],
+            "unknown teacher 'm'; known: offline, gemma-4-31b, qwen3-32b, openai:MODEL",
+        ),
         (
             ["--teacher", "openai:m", "--budget-usd", "1"],
             "the options: teacher: budget_usd needs prices",

@@ -82,6 +82,8 @@ def test_a_place_that_is_left_goes_to_a_candidate_behind_the_last_place() -> Non
         ({"mix": {"kinds": {"workflow": 1}}}, "kinds needs a number of each"),
         ({"mix": {"lengths": {1: 1.0}}}, "begins below 2 calls"),
         ({"min_turns": 3, "mix": {"lengths": {2: 1.0}}}, "begins below 3 calls"),
+        ({"mix": {"lengths": {99: 1.0}}}, "wants tasks of 99 calls; 15 are the most that can be"),
+        ({"max_chain": 2, "mix": {"lengths": {7: 1.0}}}, "wants tasks of 7 calls; 6 are the most"),
         ({"mix": {}, "perturb": {"missing_function": 0.0}}, "raise perturb.missing_function"),
     ],
 )

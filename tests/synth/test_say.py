@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
@@ -36,6 +37,22 @@ def test_an_opener_suits_what_follows() -> None:
         "Hi! Which A do I have?",
         "Hey, which A do I have?",
         "When you have a moment: Which A do I have?",
+    }
+
+
+def test_no_please_goes_before_what_is_no_order() -> None:
+    for text in ("On 2026-02-13 I got $5 from Ada; add it", "I'd pay $5 for A, bid on it"):
+        assert requests([text], "polite") == {f"{text}."}
+    assert requests(["List A", "On B, give me C"], "polite") == {
+        "Please list A, then on B, give me C.",
+        "Could you please list A, then on B, give me C?",
+    }
+
+
+def test_a_question_with_an_order_behind_it_ends_as_an_order() -> None:
+    assert requests(["Which A are there? List them"], "brief") == {"Which A are there? List them."}
+    assert requests(["Open B", "Which A are there? List them"], "brief") == {
+        "Open B. And which A are there? List them."
     }
 
 
@@ -80,6 +97,22 @@ def test_a_value_left_open_is_named_as_the_phrase_names_it() -> None:
     }
 
 
+def test_what_is_left_open_replaces_all_that_names_it() -> None:
+    label = tool("email", "label_email")
+    left_open = say.Vague("one of the labels", "label")
+    said = {"email_id": "E", "action": "add", "label": "work"}
+    texts = {say.vague_phrase(label, said, "label", left_open, Random(i))[0] for i in range(40)}
+    assert texts == {
+        "For E, add one of the labels",
+        "Please add one of the labels on E",
+        "I want you to add one of the labels on E",
+    }
+    cards = tool("payments", "list_customer_cards")
+    whose = say.Vague("one of the customers", "customer")
+    texts = {say.vague_phrase(cards, {}, "customer_id", whose, Random(i))[0] for i in range(40)}
+    assert "Which cards can one of the customers be charged on" in texts
+
+
 @pytest.mark.parametrize(
     ("server", "name", "parameter", "value", "words"),
     [
@@ -107,6 +140,9 @@ def test_values_are_said_as_people_say_them() -> None:
     find = tool("calendar", "find_free_slots")
     assert say.value(find, "duration_minutes", 45) == "45"
     assert say.value(find, "attendees", ["Ada", "Bo"]) == "Ada and Bo"
+    refund = tool("payments", "refund_customer_payment")
+    assert say.value(refund, "reason", "requested_by_customer") == "requested by customer"
+    assert say.value(pay, "reference", "march_rent") == '"march_rent"'
 
 
 def test_every_phrase_of_every_tool_can_be_filled_with_its_required_values() -> None:
@@ -118,3 +154,27 @@ def test_every_phrase_of_every_tool_can_be_filled_with_its_required_values() -> 
                 assert not set("{}[]") & set(text), (known.name, text)
                 assert text == text.strip()
                 assert "  " not in text, (known.name, text)
+
+
+BROKEN = re.compile(
+    r"^[^A-Z]|  | [.,;:?]|[(,:]$|\b(?:the|a|an) (?:the|a|an|my|one of)\b|"
+    r"\b(?:the|a|an) (?:for|to|with|from|in|on|at|by|of|and|or)\b|"
+    r"\b(?:for|of|with) (?:in|with|from|for|on|by|of)\b|\b(?:the|a|an|and|or|called|named)$"
+)
+"""What no sentence of ours has, whatever is left out of it."""
+
+
+def test_every_phrase_is_a_sentence_whichever_of_its_optional_parts_is_there() -> None:
+    for name in servers.SERVERS:
+        for known in servers.load(name).tools.values():
+            optional = {p.name for p in known.parameters} - known.required
+            required = dict.fromkeys(known.required, "X")
+            for said in (required, *({**required, extra: "X"} for extra in sorted(optional))):
+                for text in say.phrases(known, said):
+                    assert not BROKEN.search(text), (known.name, text)
+
+
+def test_no_phrase_begins_with_a_value_for_a_sentence_cannot_do_so_everywhere() -> None:
+    for name in servers.SERVERS:
+        for known in servers.load(name).tools.values():
+            assert not [p for p in known.phrases if p.startswith(("{", "[", "Do "))], known.name

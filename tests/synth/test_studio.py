@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import random
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,15 +16,24 @@ from provegym import config
 from provegym.config import Information, Mix, Synth
 from provegym.errors import BudgetSpent, EndpointDown, InputError
 from provegym.graph.edges import Graph
-from provegym.graph.store import save
 from provegym.llm.scripted import Json, Response, Script, ScriptedServer, fails, says
 from provegym.records import read, read_manifest
 from provegym.synth.asker import prompt
-from provegym.synth.make import Maker, Plan, Rejection
+from provegym.synth.make import Plan, Rejection
 from provegym.synth.pipeline import Summary, synthesize
 from provegym.synth.studio import Studio
 from provegym.types import Kind, Task, Trace
 from tests.synth.competent import Competent
+from tests.synth.spoilt import (
+    Spoiler,
+    call,
+    failing,
+    garbage,
+    is_wish,
+    spoiled_at_first,
+    step,
+    wish,
+)
 
 NAMES = ("banking", "calendar", "filesystem", "shopping")
 PLAN = Plan(seed=7, servers=NAMES, others=NAMES)
@@ -99,23 +102,20 @@ def test_the_manifest_has_what_it_took(whole: Path) -> None:
     assert manifest.cost["prompt_tokens"] + manifest.cost["completion_tokens"] == tokens
 
 
-def test_as_many_requests_are_under_way_as_may_be(graph: Graph, tmp_path: Path) -> None:
-    many, all_are_there = 64, asyncio.Event()
+def test_a_synthesis_has_256_requests_under_way_at_once(graph: Graph, tmp_path: Path) -> None:
+    many, all_are_there = 256, asyncio.Event()
 
     async def patient(request: Json) -> Response:
-        """Answer nobody before so many have asked."""
+        """Answer nobody before so many have asked; then nobody gets anything."""
         if server.peak == many:
             all_are_there.set()
         await all_are_there.wait()
-        return says("no JSON")
+        return fails(401, "enough")
 
-    with ScriptedServer(patient) as server:
-        model = config.Teacher(model="m", base_url=server.url, concurrency=many, timeout=120.0)
-        with Studio(model, tmp_path / "answers.sqlite") as studio:
-            maker = Maker(PLAN, SETTINGS, graph)
-            found = list(studio.outcomes(maker, [(i, i) for i in range(many + 8)], {}))
-    assert server.peak == many
-    assert len(found) == many + 8
+    settings = SETTINGS.model_copy(update={"limit": 2 * many})
+    with ScriptedServer(patient) as server, pytest.raises(InputError, match="enough"):
+        run(server, graph, tmp_path / "tasks.jsonl", settings, concurrency=many)
+    assert len(server.requests) == server.peak == many
 
 
 def test_the_assistant_is_told_neither_the_context_nor_the_goal(
@@ -181,57 +181,6 @@ def test_what_else_a_model_writes_beside_what_was_asked_for_is_let_pass(
 
 # -- what goes wrong ---------------------------------------------------------------------------
 
-Spoiler = Callable[[Json], Response | None]
-
-
-def wish(words: str) -> Spoiler:
-    """Say this as the user."""
-
-    def spoil(request: Json) -> Response | None:
-        value = {"goal": words, "withheld": "", "words": words}
-        return says(json.dumps(value)) if is_wish(request) else None
-
-    return spoil
-
-
-def is_wish(request: Json) -> bool:
-    return str(request["messages"][0]["content"]).startswith(prompt("user"))
-
-
-def garbage(request: Json) -> Response | None:
-    return says('{"goal": "x", "words": ') if is_wish(request) else None
-
-
-def step(answer: Callable[[Json], Response]) -> Spoiler:
-    return lambda request: answer(request) if "tools" in request else None
-
-
-def call(name: str, arguments: str) -> Response:
-    function = {"name": name, "arguments": arguments}
-    return says(None, tool_calls=[{"id": "c", "type": "function", "function": function}])
-
-
-def failing(request: Json) -> Response:
-    """A look-up of a row that there is not."""
-    tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in request["tools"]}
-    name = next(n for n in ("list_transactions", "get_event", "get_order") if n in tools)
-    key = next(k for k in tools[name]["properties"] if k.endswith("_id"))
-    return call(name, json.dumps({key: "none_000000"}))
-
-
-def spoiled_at_first(spoil: Spoiler, times: int) -> Script:
-    """A competent model whose first so many answers of a kind are spoilt."""
-    script, left = competent(), [times]
-
-    def answer(request: Json) -> Response:
-        found = spoil(request) if left[0] else None
-        if found is None:
-            return script(request)
-        left[0] -= 1
-        return found
-
-    return answer
-
 
 @pytest.mark.parametrize(
     ("spoil", "times", "reason"),
@@ -256,7 +205,7 @@ def spoiled_at_first(spoil: Spoiler, times: int) -> Script:
 def test_what_a_model_gets_wrong_is_counted_and_made_up_for(
     spoil: Spoiler, times: int, reason: str, graph: Graph, tmp_path: Path
 ) -> None:
-    script = spoiled_at_first(spoil, times)
+    script = spoiled_at_first(competent(), spoil, times)
     out = tmp_path / "tasks.jsonl"
     summary, _ = made(script, graph, out, FEW, concurrency=1)
     assert summary.rejected.get(reason) == 1
@@ -321,7 +270,7 @@ def withholding(words: str, withheld: str) -> Spoiler:
 def test_a_user_who_keeps_a_value_back_says_it_when_asked_and_not_before(
     spoil: Spoiler, times: int, reason: str, graph: Graph, tmp_path: Path
 ) -> None:
-    script = spoiled_at_first(spoil, times)
+    script = spoiled_at_first(competent(), spoil, times)
     summary, server = made(script, graph, tmp_path / "tasks.jsonl", ASKING, concurrency=1)
     assert summary.rejected.get(reason) == 1
     assert summary.tasks == FEW.limit
@@ -338,7 +287,7 @@ def test_a_user_who_keeps_a_value_back_says_it_when_asked_and_not_before(
 def test_what_is_wrong_twice_is_asked_for_again_and_the_model_is_told(
     spoil: Spoiler, graph: Graph, tmp_path: Path
 ) -> None:
-    script = spoiled_at_first(spoil, 2)
+    script = spoiled_at_first(competent(), spoil, 2)
     _, server = made(script, graph, tmp_path / "tasks.jsonl", FEW, concurrency=1)
     told = [b for b in server.requests if "could not be used" in b["messages"][0]["content"]]
     assert len(told) >= 2
@@ -347,7 +296,7 @@ def test_what_is_wrong_twice_is_asked_for_again_and_the_model_is_told(
 
 
 def test_an_endpoint_that_is_down_for_a_while_costs_nothing(graph: Graph, tmp_path: Path) -> None:
-    script = spoiled_at_first(lambda request: fails(503), 5)
+    script = spoiled_at_first(competent(), lambda request: fails(503), 5)
     summary, _ = made(script, graph, tmp_path / "tasks.jsonl", FEW)
     assert summary.tasks == FEW.limit
     assert "model_fault" not in summary.rejected
@@ -405,62 +354,3 @@ def test_a_budget_of_a_thousand_tokens_stops_at_once_and_a_larger_one_goes_on(
 def test_another_model_may_not_go_on_with_a_file(graph: Graph, whole: Path) -> None:
     with ScriptedServer(competent()) as server, pytest.raises(InputError, match="other settings"):
         run(server, graph, whole, temperature=0.1)
-
-
-CONFIG = f"""
-[run]
-name = "killed"
-seed = 7
-servers = {json.dumps(NAMES)}
-[synth]
-limit = {SETTINGS.limit}
-world_seeds = {WORLDS}
-[teacher]
-model = "m"
-concurrency = 4
-"""
-
-
-def test_a_run_killed_again_and_again_pays_for_no_answer_twice(
-    graph: Graph, tmp_path: Path, whole: Path
-) -> None:
-    out = tmp_path / "tasks.jsonl"
-    save(graph, tmp_path / "graph.json")
-    (tmp_path / "run.toml").write_text(CONFIG)
-    when = random.Random(5)
-    with ScriptedServer(competent()) as server:
-        for _ in range(3):
-            kill_after(len(server.requests) + when.randrange(5, 30), server, tmp_path)
-        child = start(server, tmp_path)
-        assert child.wait() == 0
-        asked = Counter(json.dumps(body) for body in server.requests)
-    assert files(out) == files(whole)
-    manifest = read_manifest(out)
-    assert manifest
-    lost = manifest.cost["lost_requests"]  # under way when the process was killed
-    assert lost <= 3 * 4
-    assert asked.total() - len(asked) <= lost
-    assert manifest.cost["requests"] == len(asked)
-
-
-def start(server: ScriptedServer, folder: Path) -> subprocess.Popen[bytes]:
-    script = "import sys; from provegym.cli import main; main()"
-    arguments = ["synth", str(folder / "run.toml"), "--out", str(folder / "tasks.jsonl")]
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *arguments],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "OPENAI_BASE_URL": server.url},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def kill_after(requests: int, server: ScriptedServer, folder: Path) -> None:
-    """Run until the server saw so many requests, then kill all that runs."""
-    child = start(server, folder)
-    while child.poll() is None and len(server.requests) < requests:
-        os.sched_yield()
-    assert child.poll() is None, "it ended before it could be killed"
-    os.killpg(child.pid, signal.SIGKILL)
-    child.wait()

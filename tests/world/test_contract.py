@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -13,7 +14,7 @@ from msgspec import Struct
 from provegym.world.cast import Cast
 from provegym.world.contract import check, tools, walks, worlds
 from provegym.world.contract.judged import judge
-from provegym.world.fields import Ref
+from provegym.world.fields import Money, Ref
 from provegym.world.server import Seeds, Server, State
 from provegym.world.table import Row, table
 from provegym.world.tool import Tool, refuse, tool
@@ -193,6 +194,28 @@ def test_a_result_that_follows_the_hash_seed_is_found() -> None:
     passed, detail = fresh("same everywhere", with_tool(hash_order))
     assert not passed
     assert "another process found" in detail
+
+
+@tool("read", phrases=SAY)
+def turn_around(
+    library: Library, member_id: MemberId, min_price: Money = "0.00", max_price: Money = "0.00"
+) -> str:
+    """Take a range whichever way round.
+
+    Args:
+        member_id: Who.
+        min_price: Not below it.
+        max_price: Not above it.
+    """
+    return "done"
+
+
+def test_a_range_that_is_taken_in_reverse_is_found() -> None:
+    passed, detail = fresh("ranges", with_tool(turn_around))
+    assert not passed
+    given = re.search(r"'min_price': '([0-9.]+)', 'max_price': '([0-9.]+)'", detail)
+    assert given
+    assert float(given[1]) > float(given[2])
 
 
 def few_rows(cast: Cast, rnd: Random) -> Seeds:

@@ -50,6 +50,7 @@ from provegym.servers.banking.views import (
 )
 from provegym.world.fields import Date, Limit, Money, Text, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 # -- accounts and transactions -----------------------------------------------------------------
@@ -125,7 +126,7 @@ def list_transactions(
         cursor: next_cursor of the page before.
     """
     accounts = [my_account(bank, account_id)] if account_id is not None else bank.my_accounts()
-    words, first, last = query.casefold(), since or "", f"{until or '9999'}T99"
+    words, (first, last) = query.casefold(), period(since, until)
     found = [
         t
         for a in accounts

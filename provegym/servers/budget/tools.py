@@ -44,6 +44,7 @@ from provegym.servers.budget.views import (
 )
 from provegym.world.fields import Date, Limit, Money, Text, cents, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 MAX_NAME = 60
@@ -81,7 +82,7 @@ def get_budget_report(home: Household, month: Month | None = None) -> MonthRepor
     phrases=(
         "Close my budget for {month}",
         "Finalize the {month} budget month",
-        "Do the month-end close of {month} in my budget",
+        "Carry out the month-end close of {month} in my budget",
     ),
     refuses=("no_budget", "month_closed", "month_not_over", "earlier_month_open", "items_due"),
     sample=samples.close,
@@ -315,7 +316,7 @@ def list_expenses(
         limit: Expenses per page.
         cursor: next_cursor of the page before.
     """
-    words, first, last = query.casefold(), since or "", until or "9999-12-31"
+    words, (first, last) = query.casefold(), period(since, until)
     rows = home.expenses if category_id is None else _of_category(home, category_id)
     matching = [
         e for e in rows if first <= e.date <= last and (not words or words in e.payee.casefold())

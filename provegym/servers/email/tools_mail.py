@@ -43,6 +43,7 @@ from provegym.servers.email.views import (
 )
 from provegym.world.fields import Date, Format, Limit
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 EmailStatus = Literal["unread", "read", "starred"]
@@ -123,7 +124,7 @@ def search_emails(
         cursor: next_cursor of the page before.
     """
     tag = the_label(mail, label) if label is not None else ""
-    first, last = since or "", f"{until or '9999'}T99"
+    first, last = period(since, until)
     found = [
         m
         for m in _matching(mail, query.lower().split(), folder_id)

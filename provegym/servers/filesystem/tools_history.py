@@ -238,6 +238,7 @@ def restore_version(disk: Disk, path: Path, version: Annotated[int, Range(1)]) -
     node = resolve_text(disk, path, READ | WRITE)
     numbers = {v.number: v for v in disk.versions.where(inode=node.id)}
     if version not in numbers:
-        refuse("no_such_version", f"{path}: has versions {sorted(numbers)}, not {version}")
+        known = ", ".join(map(str, sorted(numbers))) or "none"
+        refuse("no_such_version", f"{path}: no version {version}; there are: {known}")
     node = rewrite(disk, node, numbers[version].content, path)
     return Reverted(path_of(disk, node), version, node.size, max(numbers) + 1)

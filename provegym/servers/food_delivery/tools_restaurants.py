@@ -159,8 +159,8 @@ def _restaurants_sample(app: FoodApp, rnd: Random) -> dict[str, Any]:
     phrases=(
         "Find[ {cuisine}] restaurants[ called {query}][ that deliver to {address_id}]"
         "[, open now: {open_now}][, sorted by {sort}]",
-        "Which[ {cuisine}] restaurants can I order food from[ with {query} in the name]"
-        "[ for {address_id}][, open now: {open_now}][, ordered by {sort}]",
+        "Which[ {cuisine}] restaurants can I order food from[, with {query} in the name]"
+        "[, for {address_id}][, open now: {open_now}][, ordered by {sort}]",
         "List the[ {cuisine}] restaurants[ matching {query}][ which bring food to {address_id}]"
         "[, open now: {open_now}][, by {sort}]",
     ),

@@ -43,6 +43,7 @@ from provegym.servers.iot_devices.views import (
 )
 from provegym.world.fields import Date, Limit, Text, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 SAFE_MODES = ("away", "vacation")
@@ -328,8 +329,10 @@ def get_energy_usage(
         limit: Devices per page.
         cursor: next_cursor of the page before.
     """
+    period(since, until)
     rows = _metered(house, device_id, room_id)
-    first, last = since or min(e.day for e in rows), until or max(e.day for e in rows)
+    days = [*(e.day for e in rows), *filter(None, (since, until))]
+    first, last = since or min(days), until or max(days)
     used: dict[str, int] = {}
     for e in rows:
         used[e.device_id] = used.get(e.device_id, 0) + (e.wh if first <= e.day <= last else 0)

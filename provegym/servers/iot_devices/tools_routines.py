@@ -56,6 +56,7 @@ from provegym.servers.iot_devices.views import (
 )
 from provegym.world.fields import Clock, Date, Limit, Text
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 # -- sensors -------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def get_sensor_history(
         cursor: next_cursor of the page before.
     """
     sensor = the_sensor(house, sensor_id)
-    first, last = since or "", f"{until or '9999'}T99"
+    first, last = period(since, until)
     found = [r for r in house.readings.where(sensor_id=sensor.id) if first <= r.at < last]
     found.sort(key=lambda r: r.at, reverse=True)
     values = [r.value for r in found]

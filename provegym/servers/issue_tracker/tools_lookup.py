@@ -44,7 +44,8 @@ from provegym.servers.issue_tracker.views import (
 from provegym.servers.issue_tracker.workflows import CLOSED, WORKFLOWS, Status
 from provegym.world.fields import Date, Limit
 from provegym.world.page import page
-from provegym.world.tool import refuse, tool
+from provegym.world.period import period
+from provegym.world.tool import tool
 
 _EVERY_STATUS = tuple(dict.fromkeys(s for _, s, _ in WORKFLOWS["tested"]))
 
@@ -375,14 +376,12 @@ def list_issue_worklogs(
         limit: Worklogs per page.
         cursor: next_cursor of the page before.
     """
-    if since and until and since > until:
-        refuse("invalid_dates", f"{since} is after {until}; the first day comes first")
+    first, last = period(since, until)
     user = None if user_id is None else known_user(tracker, user_id).id
     if issue_id is not None:
         pool = tracker.worklogs.where(issue_id=known_issue(tracker, issue_id).id)
     else:
         pool = list(tracker.worklogs) if user is None else tracker.worklogs.where(user_id=user)
-    first, last = since or "", until or "9999"
     found = [
         w for w in pool if first <= w.worked_on <= last and (user is None or w.user_id == user)
     ]

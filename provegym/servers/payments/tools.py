@@ -56,6 +56,7 @@ from provegym.servers.payments.views import (
 )
 from provegym.world.fields import Date, Limit, Money, Range, Text, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 # -- customers -----------------------------------------------------------------------------------
@@ -352,7 +353,7 @@ def list_customer_payments(
         if invoice_id is None
         else office.payments.where(invoice_id=known_invoice(office, invoice_id).id)
     )
-    words, first, last = query.casefold(), since or "", f"{until or '9999'}T99"
+    words, (first, last) = query.casefold(), period(since, until)
     found = [
         p
         for p in rows

@@ -124,7 +124,7 @@ def _list_sample(chain: Chain, rnd: Random) -> dict[str, Any]:
     phrases=(
         "List the[ {status}] customer reservations[ of {customer}][ at {store_id}]",
         "Which[ {status}] reservations of store stock are there[ for {customer}][ at {store_id}]",
-        "Show what is reserved for[ the customer {customer}][ at {store_id}]"
+        "Show what is reserved[ for the customer {customer}][ at {store_id}]"
         "[ with the status {status}] in our stores",
     ),
     refuses=("not_found",),
@@ -266,7 +266,7 @@ def _update_sample(chain: Chain, rnd: Random) -> dict[str, Any]:
     phrases=(
         "Please {action} {reservation_id}",
         "Update {reservation_id}: {action} it",
-        "{reservation_id} needs an update: {action} it",
+        "Make an update of {reservation_id}: {action} it",
     ),
     refuses=(
         *("not_found", "reservation_expired", "reservation_closed", "already_extended"),

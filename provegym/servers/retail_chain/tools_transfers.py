@@ -237,7 +237,7 @@ def _open(chain: Chain, t: Transfer) -> bool:
     phrases=(
         "Please {action} {transfer_id}[, {units} units of it]",
         "Update {transfer_id}: {action} it[, {units} units]",
-        "{transfer_id} needs an update: {action}[ {units} units of] it",
+        "Make an update of {transfer_id}: {action}[ {units} units of] it",
     ),
     refuses=(
         *("not_found", "already_shipped", "not_shipped", "transfer_closed", "over_received"),

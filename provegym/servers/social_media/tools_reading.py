@@ -38,6 +38,7 @@ from provegym.servers.social_media.views import (
 )
 from provegym.world.fields import Date, Limit
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import tool
 
 Group = Literal["following", "followers", "requested", "blocked"]
@@ -191,7 +192,7 @@ def search_posts(
         limit: Posts per page.
         cursor: next_cursor of the page before.
     """
-    words, first, last = query.lower().split(), since or "", f"{until or '9999'}T99"
+    words, (first, last) = query.lower().split(), period(since, until)
     found = [
         p
         for p in _scoped(net, scope, user_id)

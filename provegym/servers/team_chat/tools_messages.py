@@ -39,6 +39,7 @@ from provegym.servers.team_chat.views import (
 )
 from provegym.world.fields import Date, Limit, Text
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 
@@ -77,7 +78,7 @@ def search_channel_messages(
         cursor: next_cursor of the page before.
     """
     words, name = query.lower().split(), sender.lower()
-    first, last = since or "", f"{until or '9999'}T99"
+    first, last = period(since, until)
     files = {f.id for f in chat.files if words and _all(words, lowered(f.filename))}
     found = [
         m

@@ -46,6 +46,7 @@ from provegym.servers.trading.views import (
 )
 from provegym.world.fields import Date, Limit, Money, Range, cents, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 Quantity = Annotated[int, Range(1, 100_000)]
@@ -397,7 +398,7 @@ def list_trade_fills(
     if order_id is not None and order_id not in desk.orders:
         refuse("not_found", f"you have no order {order_id[:40]!r}", id=order_id)
     traded = list(desk.fills) if order_id is None else desk.fills.where(order_id=order_id)
-    words, first, last = query.casefold(), since or "", f"{until or '9999'}T99"
+    words, (first, last) = query.casefold(), period(since, until)
     found = [
         f
         for f in traded

@@ -30,6 +30,7 @@ from provegym.servers.trading.views import (
 )
 from provegym.world.fields import Date, Limit, Money, cents, money
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 
@@ -122,11 +123,11 @@ def get_price_history(
         limit: Days per page.
         cursor: next_cursor of the page before.
     """
-    instrument = known_instrument(desk, instrument_id)
+    instrument, (first, last) = known_instrument(desk, instrument_id), period(since, until)
     bars = [
         bar
         for bar in desk.daily_bars.where(instrument_id=instrument.id)
-        if (since or "") <= bar.date <= (until or "9999")
+        if first <= bar.date <= last
     ]
     bars.sort(key=lambda bar: bar.date, reverse=True)
     rows, total, after = page(bars, limit, cursor)

@@ -113,7 +113,7 @@ class Hotel(Row, frozen=True):
 class Room(Row, frozen=True):
     """A kind of room at a hotel: `count` of them, each sleeps so many guests."""
 
-    label: ClassVar[str] = "the {kind} room at {hotel}"
+    label: ClassVar[str] = "the {kind} at {hotel}"
     id: RoomId
     hotel_id: HotelId
     kind: str

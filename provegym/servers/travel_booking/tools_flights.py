@@ -342,7 +342,7 @@ def _free_seat(travel: Travel, flight: Flight, ticket: Ticket, fare: Fare, code:
     "write",
     phrases=(
         "Check {passenger_id} in for {booking_id}",
-        "Do the check-in of {passenger_id} on {booking_id}",
+        "Carry out the check-in of {passenger_id} on {booking_id}",
         "Complete check-in on {booking_id} for {passenger_id}",
     ),
     refuses=(

@@ -32,6 +32,7 @@ from provegym.servers.video_meeting.views import (
 )
 from provegym.world.fields import Date, Email, Instant, Limit, Range, Text
 from provegym.world.page import page
+from provegym.world.period import period
 from provegym.world.tool import refuse, tool
 
 Minutes = Annotated[int, Range(10, 480)]
@@ -70,7 +71,7 @@ def list_video_meetings(
         limit: Meetings per page.
         cursor: next_cursor of the page before.
     """
-    words, first, last = query.casefold(), since or "", f"{until or '9999'}T99"
+    words, (first, last) = query.casefold(), period(since, until)
     found = [
         m
         for m in lobby.mine()

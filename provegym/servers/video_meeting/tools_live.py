@@ -289,7 +289,10 @@ def launch_meeting_poll(
     require_live(meeting)
     require_host(lobby, meeting)
     if len({o.casefold() for o in options}) < len(options) or not 2 <= len(options) <= MAX_OPTIONS:
-        refuse("invalid_options", f"give two to {MAX_OPTIONS} different options, not {options}")
+        refuse(
+            "invalid_options",
+            f"give two to {MAX_OPTIONS} different options, not: {', '.join(options)}",
+        )
     asked = lobby.polls.where(meeting_id=meeting.id, open=True)
     if asked:
         refuse("poll_open", f"the poll {asked[0].question!r} is still open until the meeting ends")

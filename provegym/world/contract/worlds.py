@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from provegym.seeding import rng
 from provegym.world.contract.judged import Judged, violations
+from provegym.world.contract.ranges import ranges
 from provegym.world.explore import Walk, trail
 from provegym.world.sample import value
 from provegym.world.server import Server
@@ -194,6 +195,7 @@ CHECKS: dict[str, Callable[[Server, list[World]], Judged]] = {
     "seeded worlds": _seeded,
     "same everywhere": _same_everywhere,
     "bad arguments": _bad_arguments,
+    "ranges": ranges,
     "private sessions": _private,
     "copies": _copies,
 }
