@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 import secrets
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,8 +24,8 @@ from provegym.gateway import http
 from provegym.gateway.rooms import Room, open_world, room_of
 from provegym.gateway.settings import Settings
 from provegym.types import Task
-from tests.gateway.house import House
-from tests.gateway.malformed import CALL, Ids, Message, message, task
+from tests.gateway.house import HELLO, House
+from tests.gateway.malformed import CALL, TEXTS, Ids, Message, changed, message, rpc, task, text
 
 AT_ONCE = 32
 PER_SESSION = 250
@@ -186,6 +188,31 @@ def test_two_thousand_malformed_messages_crash_nothing_and_leak_nothing(
     assert attacker.kinds.total() == 2000
     # It gets past the guard and the parsers, and is told why it does not get further.
     assert {200, 400, 401, 404, 405, 413, 415, 421, 422} - set(attacker.statuses) <= {413, 415}
+
+
+def test_two_thousand_malformed_lines_over_stdio_end_nothing() -> None:
+    rnd, call = Random(3), rpc("tools/call", CALL)
+    lines = [text(HELLO), text({"jsonrpc": "2.0", "method": "notifications/initialized"})]
+    for number in range(2000):
+        body = changed(json.loads(json.dumps(call)), rnd)
+        line = text(body) if number % 2 else rnd.choice(TEXTS)(text(call), rnd)
+        lines.append(line.replace(b"\n", b" "))
+    lines.append(text({**call, "id": "last"}))
+    done = subprocess.run(
+        [sys.executable, "-c", "from provegym.cli import main; main()", "serve", "banking"],
+        input=b"\n".join(lines) + b"\n",
+        capture_output=True,
+        check=True,
+        timeout=300,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    [last] = [answer for answer in answers if answer.get("id") == "last"]
+    assert len(last["result"]["structuredContent"]["accounts"]) == 2
+    assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+    assert {"error", "result"} == {key for answer in answers for key in answer} - {"jsonrpc", "id"}
+    told = done.stdout + done.stderr
+    assert b"Traceback" not in told
+    assert b"provegym/gateway" not in told
 
 
 @pytest.mark.slow
