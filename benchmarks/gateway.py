@@ -45,15 +45,15 @@ _encode = msgspec.json.Encoder().encode
 
 def serve(peer: str) -> None:
     """Be a peer: print the port, then serve until killed."""
-    from provegym.gateway import http
+    from provegym.gateway.listening import listen, runner
     from provegym.gateway.settings import Settings
 
     settings = Settings(port=0)
     app = PEERS[peer](settings)
-    with http.listen(settings) as listening:
+    with listen(settings) as listening:
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
-        http.runner(app).run(sockets=[listening])
+        runner(app).run(sockets=[listening])
 
 
 def gateway(settings: Any) -> Any:

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def connect(url: str, token: str | None = None) -> Connection:
+def connect(url: str, token: str | None = None, patience: float = 0.0) -> Connection:
     """A connection to a gateway; its `open` gives sessions like those of this process.
 
-    Raises `InputError` for what is no URL. The gateway is asked at the first use.
+    Raises `InputError` for what is no URL. The gateway is asked at the first use; one that is
+    still starting, and refuses connections, is waited for during `patience` seconds.
     """
     from provegym.gateway.client import Connection
 
-    return Connection(url, token)
+    return Connection(url, token, patience=patience)

@@ -26,15 +26,18 @@ class Row(NamedTuple):
     verdict: str
 
 
-def run(name: str | None = None) -> list[Row]:
-    """Measure one of `PARTS` or everything, in a few minutes on one core.
+def run(name: str | None = None, seconds: float | None = None) -> list[Row]:
+    """Measure one of `PARTS` or all but the soak, in a few minutes on one core.
 
-    Raises `UnknownName`, and `InputError` outside of a checkout.
+    `seconds` is how long the soak takes, ten minutes if not given. Raises `UnknownName`, and
+    `InputError` outside of a checkout.
     """
     if not FOLDER.is_dir():
         raise InputError(f"there is no {FOLDER}: `provegym bench` runs from a checkout")
+    if name == "soak":
+        return list(_soak(seconds))
     if name is not None and name not in PARTS:
-        raise UnknownName("benchmark", name, sorted(PARTS))
+        raise UnknownName("benchmark", name, sorted([*PARTS, "soak"]))
     chosen = PARTS.values() if name is None else [PARTS[name]]
     return [row for part in chosen for row in part()]
 
@@ -70,13 +73,37 @@ def _gateway() -> Iterator[Row]:
         yield row(what, value, target, unit, at_most)
 
 
+def _fleet() -> Iterator[Row]:
+    if not find_spec("mcp"):
+        yield Row("fleet", "skipped: mcp is not installed", "", "")
+        return
+    for what, value, target, unit in load("fleet").measure():
+        yield row(what, value, target, unit, at_most)
+
+
+def _soak(seconds: float | None) -> Iterator[Row]:
+    module = load("soak")
+    came = module.measure(seconds or module.SECONDS)
+    errors = ", ".join(f"{count} {what}" for what, count in came.errors.items()) or "none"
+    what = f"{came.sessions:,} sessions, {came.calls:,} calls"
+    yield Row(f"errors in {what}", errors, "none", "met" if not came.errors else "missed")
+    yield Row("digests compared with a replay", f"{came.checked:,}", "", "")
+    for way, (median, late) in came.latency.items():
+        yield Row(f"{way}, median and p99", f"{median:,.1f} and {late:,.1f} ms", "", "")
+    line = came.memory
+    slope = f"{line.slope:+.2f} [{line.low:+.2f}, {line.high:+.2f}] MB/min of {line.mean:,.0f} MB"
+    flat = "met" if line.low <= 0 else "missed"
+    yield Row("memory over time, 95 % interval", slope, "no growth", flat)
+
+
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "engine": _engine,
     "reward": _reward,
     "synth": _synth,
     "gateway": _gateway,
+    "fleet": _fleet,
 }
-"""The benchmarks by name, in the order in which they run."""
+"""The benchmarks by name, in the order in which they run; the soak runs only by its name."""
 
 
 def row(what: str, value: float, target: float | None, unit: str, test: Test) -> Row:

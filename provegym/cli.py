@@ -410,17 +410,21 @@ def report(
     terminal.line(f"report: {page.write(folder)}")
 
 
-@app.command(epilog=example("provegym bench", "provegym bench gateway"))
+@app.command(epilog=example("provegym bench", "provegym bench soak --seconds 60"))
 def bench(
     name: Annotated[
-        str | None, typer.Argument(help="engine, reward, synth or gateway; all if not given.")
+        str | None,
+        typer.Argument(help="engine, reward, synth, gateway, fleet, soak; all but soak if none."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=1, help="How long the soak takes; 600 if not given.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Measure speed and memory beside the naive ways; a few minutes on a quiet core."""
     from provegym import bench as benchmarks
 
-    rows = benchmarks.run(name)
+    rows = benchmarks.run(name, seconds)
     if json:
         terminal.as_json([row._asdict() for row in rows])
     else:

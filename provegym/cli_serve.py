@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from provegym import terminal
 from provegym.errors import InputError, UnknownName
@@ -20,7 +21,18 @@ EXAMPLES = example(
     "provegym serve --task tasks.jsonl:TASK_ID",
     "provegym serve --http --servers banking,calendar --port 8765",
     "PROVEGYM_TOKEN=$(openssl rand -hex 32) provegym serve --http --host 0.0.0.0",
+    "provegym serve --http --workers 8",
 )
+Token = Annotated[
+    str | None,
+    typer.Option(envvar="PROVEGYM_TOKEN", help="Needed where other machines reach the address."),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="So many processes share the sessions behind the port.")
+]
+Engine = Annotated[
+    str, typer.Option(help="What workers are: processes here, or actors of a cluster (ray).")
+]
 
 Rate = Annotated[
     float | None,
@@ -44,12 +56,7 @@ def serve(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port; 8765 if not given, 0 for any.")
     ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PROVEGYM_TOKEN", help="Needed where other machines reach the address."
-        ),
-    ] = None,
+    token: Token = None,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="Another name that clients use; may be repeated.")
     ] = None,
@@ -60,6 +67,8 @@ def serve(
         int | None, typer.Option(min=1, help="Most sessions at once; 10000 if not given.")
     ] = None,
     rate: Rate = None,
+    workers: Workers = None,
+    engine: Engine = "processes",
 ) -> None:
     """Serve worlds over MCP: to one client over stdio, or to many over HTTP."""
     from provegym.names import servers_named
@@ -80,7 +89,9 @@ def serve(
         "rate": rate,
     }
     settings = settings_of(given)
-    if http:
+    if workers or engine != "processes":
+        over_fleet(settings, workers, engine, http)
+    elif http:
         over_http(settings)
     else:
         from provegym.gateway import stdio
@@ -98,12 +109,35 @@ def settings_of(given: dict[str, Any]) -> Settings:
 def over_http(settings: Settings) -> None:
     """Serve until interrupted, and say where."""
     from provegym.gateway import http
+    from provegym.gateway.listening import listen, url_of
 
-    with http.listen(settings) as listening:
-        terminal.note(f"serving {http.url_of(settings, listening)}")
-        if not settings.token:
-            terminal.note("without a token: every program of this machine may use all of it")
+    with listen(settings) as listening:
+        tell(url_of(settings, listening), settings)
         http.serve(http.new_rooms(settings), settings, listening)
+
+
+def over_fleet(settings: Settings, workers: int | None, engine: str, over_http: bool) -> None:
+    """Serve with many workers until interrupted, and say where once all of them are there."""
+    from provegym.gateway import front, local, ray_fleet
+    from provegym.gateway.listening import listen, url_of
+
+    engines = {"processes": local.launcher, "ray": ray_fleet.launcher}
+    if engine not in engines:
+        raise UnknownName("engine", engine, list(engines))
+    if not over_http or not workers:
+        raise InputError("a fleet needs --http and the number of --workers")
+    share = replace(settings, sessions=-(-settings.sessions // workers))
+    with listen(settings) as listening:
+        launch = engines[engine](share)
+        url = url_of(settings, listening)
+        front.serve(settings, listening, launch, workers, lambda: tell(url, settings))
+
+
+def tell(url: str, settings: Settings) -> None:
+    """Say where it serves, and who may ask."""
+    terminal.note(f"serving {url}")
+    if not settings.token:
+        terminal.note("without a token: every program of this machine may use all of it")
 
 
 def task_of(text: str) -> Task:

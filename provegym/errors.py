@@ -12,6 +12,7 @@
     |   `-- SessionExpired    it was idle longer than its time to live
     |-- InfrastructureError   our failure: the episode is masked and counted, never scored 0
     |   |-- ServerFault       a tool's body raised something other than a refusal
+    |   |-- WorkerLost        the process that held the session is gone
     |   `-- ModelFault        the model endpoint failed or timed out
     |       `-- EndpointDown  for as long as it is waited for, so that going on is in vain
     `-- BudgetSpent           a stated limit of tokens or money does not allow the next request
@@ -83,6 +84,10 @@ class InfrastructureError(ProvegymError):
 
 class ServerFault(InfrastructureError):
     """A tool's body raised something other than a refusal; its writes were undone."""
+
+
+class WorkerLost(InfrastructureError):
+    """The process that held the session is gone, and the session with it."""
 
 
 class ModelFault(InfrastructureError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,8 +61,60 @@ def test_one_benchmark_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> No
     rows = [bench.Row("a call", "1 us", "", "")]
     monkeypatch.setitem(bench.PARTS, "gateway", lambda: iter(rows))
     assert bench.run("gateway") == rows
-    with pytest.raises(UnknownName, match="'gate'; known: engine, gateway, reward, synth"):
+    with pytest.raises(
+        UnknownName, match="'gate'; known: engine, fleet, gateway, reward, soak, synth"
+    ):
         bench.run("gate")
+
+
+def test_what_a_front_adds_is_measured_beside_its_worker() -> None:
+    values = {what: value for what, value, *_ in bench.load("fleet").measure(64, 1)}
+    assert values["front, a call in a batch of 256"] < values["front, a call alone"]
+    assert 0 < values["front, a call over MCP"] < values["its worker"]
+
+
+def test_a_soak_finds_no_error_and_says_how_memory_went() -> None:
+    soak = bench.load("soak")
+    came = soak.measure(seconds=4, sessions=64, workers=2)
+    assert came.errors == {}
+    assert (came.sessions, came.workers) == (64, 2)
+    assert came.calls > came.requests > 100
+    assert came.checked > 0
+    assert set(came.latency) == {"batch of 64", "MCP"}
+    assert all(0 < median <= late for median, late in came.latency.values())
+    assert came.memory.mean > 100
+
+
+def test_memory_that_grows_is_told_from_noise() -> None:
+    line = bench.load("soak").line
+    noise = [(n * 37 % 11) - 5.0 for n in range(400)]
+    minutes = [n / 40 for n in range(400)]
+    flat = line([(x, 200 + y) for x, y in zip(minutes, noise, strict=True)])
+    assert flat.low < 0 < flat.high
+    grows = line([(x, 200 + 2 * x + y) for x, y in zip(minutes, noise, strict=True)])
+    assert 1.9 < grows.low < grows.slope < grows.high < 2.1
+
+
+def test_a_soak_is_run_by_its_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    came = bench.load("soak").Soak(
+        *(60.0, 100, 2, 5000, 900, 7, {"HTTP 503": 2}, {"MCP": (1.0, 9.25)}),
+        memory=bench.load("soak").Line(0.25, 0.125, 0.375, 512.0),
+    )
+    asked = []
+
+    def measure(seconds: float) -> object:
+        asked.append(seconds)
+        return came
+
+    module = SimpleNamespace(measure=measure, SECONDS=600.0)
+    monkeypatch.setattr(bench, "load", {"soak": module}.__getitem__)
+    rows = bench.run("soak", 60.0)
+    assert rows == bench.run("soak")
+    assert asked == [60.0, 600.0]
+    assert [row.verdict for row in rows] == ["missed", "", "", "missed"]
+    assert rows[0][:2] == ("errors in 100 sessions, 5,000 calls", "2 HTTP 503")
+    assert rows[2].value == "1.0 and 9.2 ms"
+    assert rows[3].value == "+0.25 [+0.12, +0.38] MB/min of 512 MB"
 
 
 def test_a_call_over_http_is_measured_beside_the_bare_server_and_meets_its_answers() -> None:

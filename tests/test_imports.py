@@ -86,7 +86,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "pyarrow": ("dataset/",),
     "datasketch": ("dataset/",),
     "py3langid": ("dataset/",),
-    "ray": ("train/", "synth/", "gateway/fleet.py"),
+    "ray": ("train/", "synth/", "gateway/ray_fleet.py"),
     "mcp": ("gateway/",),
     "anyio": ("gateway/",),  # what mcp runs on
     "mcp_types": ("gateway/",),  # comes with mcp
@@ -98,6 +98,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "prometheus_client": ("gateway/",),
     "starlette": ("gateway/", "viewer/"),
     "uvicorn": ("gateway/", "viewer/"),
+    "uvloop": ("gateway/",),
+    "httptools": ("gateway/",),
     "typer": (
         *("cli.py", "cli_servers.py", "cli_dataset.py", "cli_graph.py", "cli_synth.py"),
         *("cli_serve.py", "cli_add.py", "options.py"),

@@ -42,6 +42,7 @@ NAMES = (
     "external",
     "design",
     "serve",
+    "fleet",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

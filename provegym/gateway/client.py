@@ -1,8 +1,8 @@
 """Sessions of a gateway, used like those of this process: `provegym.connect(url)`.
 
-Whatever is lost on the way is asked for again. Each call carries a key of its own, so that the
-server runs it once even if it is asked twice; a session that was opened by a request whose answer
-was lost expires unused.
+Whatever is lost on the way is asked for again. Each call and each opening carries a key of its own,
+so that the server does it once even if it is asked twice; a fork whose answer was lost expires
+unused.
 """
 
 from __future__ import annotations
@@ -59,9 +59,13 @@ class Connection:
     """A gateway. A context manager; threads may share it."""
 
     def __init__(
-        self, url: str, token: str | None = None, timeout: float = TIMEOUT_SECONDS
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        patience: float = 0.0,
     ) -> None:
-        self._pool = Pool(url, token, timeout)
+        self._pool = Pool(url, token, timeout, patience)
         self._keys = count()
         self._own = token_hex(8)
         self.url = self._pool.url
@@ -77,7 +81,7 @@ class Connection:
         Raises `InputError` for a world that there is none of.
         """
         names = None if servers is None else tuple(servers)
-        body = wire.OpenSession(seed, names, task)
+        body = wire.OpenSession(seed, names, task, self.key())
         return RemoteSession(self, self.ask("POST", "/v1/sessions", body, wire.Opened))
 
     def call_many(

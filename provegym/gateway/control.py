@@ -26,6 +26,7 @@ from provegym.errors import (
 from provegym.gateway import metrics, openapi
 from provegym.gateway.batch import code_of
 from provegym.gateway.door import is_too_deep
+from provegym.gateway.openings import Openings
 from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
 from provegym.gateway.rooms import Open, Rooms, open_world
 from provegym.gateway.wire import MOST_LEVELS, ErrorAnswer, OpenSession, Problem
@@ -39,7 +40,7 @@ _encode = msgspec.json.Encoder().encode
 
 def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_world) -> list[Route]:
     """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`."""
-    desk = Desk(rooms, settings, open)
+    desk = Desk(rooms, settings, open, Openings())
     found = [
         Route(op.path, _handler(op, desk), methods=[op.method], name=op.says) for op in OPERATIONS
     ]

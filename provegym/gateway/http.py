@@ -18,7 +18,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
-import uvicorn
 from mcp import types
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -28,13 +27,13 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from provegym.errors import InputError, SessionError, SessionUnknown
+from provegym.errors import SessionError, SessionUnknown
 from provegym.gateway import control, door, face, listing
-from provegym.gateway.connection import Connection
 from provegym.gateway.connections import Connections
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
 from provegym.gateway.guard import Guard, Replay
+from provegym.gateway.listening import listen, runner, url_of
 from provegym.gateway.rooms import Open, Room, Rooms, open_world, room_of
 from provegym.gateway.settings import Settings
 from provegym.world.sessions import Sessions
@@ -266,16 +265,6 @@ def new_rooms(settings: Settings) -> Rooms:
     return Sessions(time.monotonic, lambda: secrets.token_urlsafe(24), settings.idle)
 
 
-def listen(settings: Settings) -> socket.socket:
-    """A socket that accepts connections. Raises `InputError` where the address cannot be had."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
-    except OSError as error:
-        told = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
-        raise InputError(f"{told}; choose others with --host and --port") from error
-
-
 def serve(
     rooms: Rooms, settings: Settings, listening: socket.socket, open: Open = open_world
 ) -> None:
@@ -295,26 +284,3 @@ def background(app: ASGIApp, settings: Settings) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
-
-
-def url_of(settings: Settings, listening: socket.socket) -> str:
-    """Where clients find a socket; the port is the real one where the settings leave it open."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listening.getsockname()[1]}"
-
-
-def runner(app: ASGIApp) -> uvicorn.Server:
-    """The server of HTTP around an app. Nothing is logged of a request: its URL may hold the id
-    of a session, which is the right to use it.
-    """
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            loop="uvloop",
-            http=Connection,
-            ws="none",
-            log_level="error",  # a line for each broken request would let anybody fill a disk
-            access_log=False,
-            server_header=False,
-        )
-    )

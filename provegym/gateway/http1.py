@@ -15,6 +15,8 @@ from provegym.errors import InfrastructureError, InputError
 
 PAUSES = (0.0, 0.0, 0.2, 1.0)
 """Seconds before each attempt; the first connection may just have been kept too long."""
+REFUSED_SECONDS = 0.1
+"""Between attempts to connect to a server that is starting."""
 BUSY = (429, 503)
 """Answers of a server that may have room a moment later."""
 
@@ -27,9 +29,12 @@ class Answer(NamedTuple):
 
 
 class Pool:
-    """Connections to one server; any number of threads may use it."""
+    """Connections to one server; any number of threads may use it.
 
-    def __init__(self, url: str, token: str | None, timeout: float) -> None:
+    A server that refuses a connection is waited for during `patience` seconds.
+    """
+
+    def __init__(self, url: str, token: str | None, timeout: float, patience: float = 0.0) -> None:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"{url!r} is no URL of a gateway; give one like http://127.0.0.1:8765")
@@ -38,6 +43,7 @@ class Pool:
         self._place = parts.hostname, parts.port
         self._prefix = parts.path.rstrip("/")
         self._timeout = timeout
+        self._patience = patience
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -78,7 +84,17 @@ class Pool:
 
     def _connect(self) -> http.client.HTTPConnection:
         make = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        return make(*self._place, timeout=self._timeout)
+        connection = make(*self._place, timeout=self._timeout)
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                connection.connect()
+            except ConnectionRefusedError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(REFUSED_SECONDS)
+            else:
+                return connection
 
     def close(self) -> None:
         """Close the connections that nobody uses; a later request opens another."""

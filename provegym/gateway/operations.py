@@ -14,6 +14,7 @@ from msgspec import Struct
 import provegym
 from provegym.errors import InputError, LimitReached
 from provegym.gateway import batch, wire
+from provegym.gateway.openings import Openings
 from provegym.gateway.rooms import Open, Room, Rooms
 from provegym.gateway.wire import Done, Nothing, Opened
 from provegym.rewards import score
@@ -52,6 +53,7 @@ class Desk(NamedTuple):
     rooms: Rooms
     settings: Settings
     open: Open
+    openings: Openings
 
 
 class Operation(NamedTuple):
@@ -70,7 +72,14 @@ class Operation(NamedTuple):
 
 
 async def open_session(desk: Desk, _: str, body: wire.OpenSession) -> Opened:
-    """A new session. Raises `InputError` for a world that there is none of, `LimitReached`."""
+    """A new session, or the one that the body's key opened before.
+
+    Raises `InputError` for a world that there is none of, `LimitReached`.
+    """
+    return await desk.openings.once(body, lambda: _open(desk, body))
+
+
+async def _open(desk: Desk, body: wire.OpenSession) -> Opened:
     _check_places(desk)
     seed, servers = _place(body)
     if getattr(desk.open, "blocking", False):

@@ -24,6 +24,15 @@ Key = Annotated[
         "earlier one is not run again, but answered as that one was.",
     ),
 ]
+OpenKey = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="The caller's own name of this opening, which nobody else can guess: one with "
+        "the key of an earlier one gives the session of that.",
+    ),
+]
 Arguments = Annotated[
     Raw,
     Meta(
@@ -58,6 +67,7 @@ class OpenSession(Request, frozen=True):
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
     servers: tuple[Text, ...] | None = None
     task: Task | None = None
+    key: OpenKey | None = None
 
 
 class CallRequest(Request, frozen=True):

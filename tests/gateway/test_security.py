@@ -28,9 +28,20 @@ from provegym.gateway.settings import Settings
 from provegym.servers import world
 from provegym.types import GroundCall, Task, Turn
 from provegym.world.session import Result, Session
-from tests.gateway.house import ERAS, HELLO, LEGACY, MODERN, Clock, House, Slow, house
+from tests.gateway.house import (
+    ERAS,
+    HELLO,
+    LEGACY,
+    META,
+    MODERN,
+    Clock,
+    House,
+    Slow,
+    house,
+    script,
+)
 from tests.gateway.malformed import task
-from tests.gateway.talking import called, raw_call
+from tests.gateway.talking import called, listed, raw_call
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "f81d4fae7dec11d0a76500a0c91e6bf6"
@@ -290,6 +301,28 @@ def test_a_connection_that_its_client_ends_in_the_middle_is_gone_and_no_failure(
         assert httpx2.delete(f"{gateway.url}{path}", headers=headers).status_code == 200
         assert waiting.result().status_code == 404
         slow.go_on.set()
+
+
+@both_versions
+def test_a_call_without_an_id_is_none_and_changes_nothing(
+    gateway: House, version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    session, path = gateway.banking()
+    name, arguments = script(session.fork())[1]
+    before = session.digest()
+    body = {"jsonrpc": "2.0", "method": "tools/call"}
+    params = {"name": name, "arguments": arguments}
+    if version == LEGACY:
+        told = {"mcp_session_id": gateway.connect(path), "mcp_protocol_version": LEGACY}
+    else:
+        params["_meta"] = META
+        told = {"mcp_protocol_version": MODERN, "mcp_method": "tools/call", "mcp_name": name}
+    for lost in (name, "no_such_tool"):
+        answer = gateway.post(path, {**body, "params": {**params, "name": lost}}, **told)
+        assert answer.status_code in (202, 400)
+    assert len(listed(gateway, path)) == 17  # and whatever was begun before has ended
+    assert session.digest() == before
+    assert caplog.text == ""
 
 
 # -- what gets out -----------------------------------------------------------------------------

@@ -1,0 +1,53 @@
+"""A port and the server of HTTP on it, for any ASGI app."""
+
+from __future__ import annotations
+
+import resource
+import socket
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from provegym.errors import InputError
+from provegym.gateway.connection import Connection
+from provegym.gateway.settings import Settings
+
+FILES = 65_536
+"""Most open files, and so connections, that are asked of the system; many start with 1,024."""
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket that accepts connections. Raises `InputError` where the address cannot be had."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        told = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
+        raise InputError(f"{told}; choose others with --host and --port") from error
+
+
+def url_of(settings: Settings, listening: socket.socket) -> str:
+    """Where clients find a socket; the port is the real one where the settings leave it open."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listening.getsockname()[1]}"
+
+
+def runner(app: ASGIApp) -> uvicorn.Server:
+    """The server of HTTP around an app. Nothing is logged of a request: its URL may hold the id
+    of a session, which is the right to use it.
+    """
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            loop="uvloop",
+            http=Connection,
+            ws="none",
+            log_level="error",  # a line for each broken request would let anybody fill a disk
+            access_log=False,
+            server_header=False,
+        )
+    )

@@ -1,0 +1,51 @@
+"""Openings with a key of the caller's: asked for again, one gives the session of the first time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+from provegym.errors import InputError
+from provegym.gateway.wire import Opened, OpenSession
+
+REMEMBERED = 10_000
+"""How many openings are known by their keys, the latest."""
+
+Work = Callable[[], Awaitable[Opened]]
+
+
+class Openings:
+    """What was opened by which key, also while it is being opened. A failure is not remembered."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[OpenSession, asyncio.Future[Opened]]] = OrderedDict()
+
+    async def once(self, body: OpenSession, work: Work) -> Opened:
+        """What the first opening with the body's key gave; `work` opens it.
+
+        Raises `InputError` where the key belongs to another opening, and what `work` raises.
+        """
+        if body.key is None:
+            return await work()
+        known = self._known.get(body.key)
+        if known is None:
+            return await self._first(body.key, body, work)
+        if known[0] != body:
+            raise InputError(f"the key {body.key[:80]!r} opened another session; use a new one")
+        return await asyncio.shield(known[1])
+
+    async def _first(self, key: str, body: OpenSession, work: Work) -> Opened:
+        future = asyncio.get_running_loop().create_future()
+        self._known[key] = body, future
+        try:
+            opened = await work()
+        except BaseException as error:
+            del self._known[key]
+            future.set_exception(error)
+            future.exception()  # or it is logged where nobody asked a second time
+            raise
+        future.set_result(opened)
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return opened
