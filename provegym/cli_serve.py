@@ -66,9 +66,9 @@ def serve(
     sessions: Annotated[
         int | None, typer.Option(min=1, help="Most sessions at once; 10000 if not given.")
     ] = None,
+    rate: Rate = None,
     workers: Workers = None,
     engine: Engine = "processes",
-    rate: Rate = None,
 ) -> None:
     """Serve worlds over MCP: to one client over stdio, or to many over HTTP."""
     from provegym.names import servers_named
@@ -112,9 +112,7 @@ def over_http(settings: Settings) -> None:
     from provegym.gateway.listening import listen, url_of
 
     with listen(settings) as listening:
-        terminal.note(f"serving {url_of(settings, listening)}")
-        if not settings.token:
-            terminal.note("without a token: every program of this machine may use all of it")
+        tell(url_of(settings, listening), settings)
         http.serve(http.new_rooms(settings), settings, listening)
 
 
@@ -132,7 +130,14 @@ def over_fleet(settings: Settings, workers: int | None, engine: str, over_http: 
     with listen(settings) as listening:
         launch = engines[engine](share)
         url = url_of(settings, listening)
-        front.serve(settings, listening, launch, workers, lambda: terminal.note(f"serving {url}"))
+        front.serve(settings, listening, launch, workers, lambda: tell(url, settings))
+
+
+def tell(url: str, settings: Settings) -> None:
+    """Say where it serves, and who may ask."""
+    terminal.note(f"serving {url}")
+    if not settings.token:
+        terminal.note("without a token: every program of this machine may use all of it")
 
 
 def task_of(text: str) -> Task:

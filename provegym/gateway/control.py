@@ -93,7 +93,13 @@ async def no_route(_: Request, error: Exception) -> Response:
     return _json(ErrorAnswer(Problem("no_route", told)), status)
 
 
-ERRORS = {404: no_route, 405: no_route}
+async def crashed(_: Request, error: Exception) -> Response:
+    """The answer to a request that met a bug of ours: the log has it, the client has not."""
+    told = "the gateway failed; its log says why"
+    return _json(ErrorAnswer(Problem("internal", told)), 500)
+
+
+ERRORS = {404: no_route, 405: no_route, 500: crashed}
 """Exception handlers for the app that has these routes."""
 
 

@@ -136,6 +136,8 @@ def direct(find: Find, max_result: int) -> ServerMiddleware[Any]:
 def _plain(ctx: Context) -> tuple[str, dict[str, Any]] | None:
     """Name and arguments of a call of the usual shape, by a client that has introduced itself."""
     params = ctx.params
+    if ctx.request_id is None:
+        return None  # a notification of that name, which the SDK lets drop
     if not params or params.keys() - PLAIN or type(params.get("_meta", {})) is not dict:
         return None
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and ctx.session.client_params is None:

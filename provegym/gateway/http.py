@@ -14,18 +14,17 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
+from anyio import ClosedResourceError
 from mcp import types
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -49,6 +48,8 @@ NO_SESSION = (
     "this URL names no session, and MCP {version} has none of its own. POST /v1/sessions makes one "
     'and tells its URL (as "/s/ID/mcp"); a client of {latest} gets a private one here'
 )
+
+ENDED = Refusal(types.INVALID_REQUEST, "the connection has ended; open another one", 404)
 
 Resolve = Callable[[Scope, str], Refusal | None]
 """Puts `FIND` into the scope of a request, or refuses it; the text is the protocol version that
@@ -93,7 +94,7 @@ class Door:
                 refusal = refusal or value
         if refusal:
             await refuse(send, refusal, found)
-        elif found is not None and (connection := headers.get(b"mcp-session-id")):
+        elif connection := headers.get(b"mcp-session-id"):
             await self._alone(connection, found, scope, receive, send)
         elif version in MODERN_PROTOCOL_VERSIONS or ROOM not in scope:
             await self.manager.handle_request(scope, receive, send)
@@ -112,18 +113,43 @@ class Door:
         return noted
 
     async def _alone(
-        self, connection: bytes, found: str | int, scope: Scope, receive: Receive, send: Send
+        self, connection: bytes, found: str | int | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Serve a request unless another one of its connection has its id."""
+        if found is None:
+            await self._of(connection, scope, receive, send)
+            return
         key = connection, str(found)  # the SDK takes 1 and "1" for the same
         if key in self._in_flight:
             await refuse(send, door.in_flight(found), found)
             return
         self._in_flight.add(key)
         try:
-            await self.manager.handle_request(scope, receive, send)
+            await self._of(connection, scope, receive, send)
         finally:
             self._in_flight.discard(key)
+
+    async def _of(self, connection: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of a connection. Where that was ended in the middle, the answer is 404,
+        as MCP has it for one that has ended; the SDK takes it for a failure of its own.
+        """
+        transport = self.manager._server_instances.get(connection.decode("latin-1"))
+        begun = False
+
+        async def told(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            if message.get("status") == 500 and transport is not None and transport.is_terminated:
+                message = {**message, "status": 404}
+            await send(message)
+
+        try:
+            await self.manager.handle_request(scope, receive, told)
+        except ClosedResourceError:
+            if transport is None or not transport.is_terminated:
+                raise
+            if not begun:
+                await refuse(send, ENDED, None)
 
 
 async def refuse(send: Send, refusal: Refusal, found: str | int | None) -> None:
@@ -244,18 +270,9 @@ def stack(doors: Sequence[Door], routes: Sequence[BaseRoute], settings: Settings
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, settings=settings)],
-        exception_handlers={**control.ERRORS, Exception: _crashed},
+        exception_handlers={**control.ERRORS},
         lifespan=lifespan,
     )
-
-
-async def _crashed(request: Request, error: Exception) -> Response:
-    """The answer to a request that met a bug of ours: the log has it, the client has not."""
-    return _error(500, "internal", "the gateway failed; its log says why")
-
-
-def _error(status: int, code: str, told: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": {"code": code, "message": told}}, status, headers)
 
 
 def new_rooms(settings: Settings) -> Rooms:

@@ -46,7 +46,7 @@ class Rates:
         if not self._rate:
             return 0.0
         rate = self._rate * (ADDRESS_SHARE if who[0] == "address" else 1.0)
-        most = rate * BURST_SECONDS
+        most = max(1.0, rate * BURST_SECONDS)
         now = self._clock()
         bucket = self._buckets.get(who)
         if bucket is None:

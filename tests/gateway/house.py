@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event
 from typing import Any
@@ -46,6 +46,7 @@ class House:
 
     def __init__(self, rooms: Rooms, settings: Settings, url: str) -> None:
         self.rooms, self.settings, self.url = rooms, settings, url
+        self.send: Callable[..., httpx2.Response] = httpx2.post
 
     def move_in(self, room: Room) -> str:
         """The path of a new session."""
@@ -62,7 +63,7 @@ class House:
         content = body if isinstance(body, bytes) else msgspec.json.encode(body)
         told = {"accept": BOTH, "content-type": "application/json"}
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return httpx2.post(f"{self.url}{path}", content=content, headers={**told, **named})
+        return self.send(f"{self.url}{path}", content=content, headers={**told, **named})
 
     def ask(self, path: str, method: str, params: dict[str, Any], id: Any = 1) -> httpx2.Response:
         """One request as MCP 2026-07-28 has it."""
