@@ -46,7 +46,7 @@ class Origin(NamedTuple):
 @lru_cache(maxsize=1)
 def library() -> dict[str, Origin]:
     """Every tool of the library by name; names are unique over all servers."""
-    loaded = [(name, servers.load(name)) for name in servers.SERVERS]
+    loaded = [(name, servers.load(name)) for name in servers.library()]
     return {n: Origin(name, tool) for name, server in loaded for n, tool in server.tools.items()}
 
 

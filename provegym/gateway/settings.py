@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from provegym.errors import InputError
-from provegym.servers import SERVERS
+from provegym.servers import library
 from provegym.types import Task
 from provegym.world.sessions import IDLE_SECONDS
 
@@ -29,7 +29,7 @@ class Settings(Struct, frozen=True):
     """Demanded as `Authorization: Bearer TOKEN`, but for URLs that hold a session's id."""
     hosts: tuple[str, ...] = ()
     """Further names that clients may know the gateway by, as a proxy's."""
-    servers: tuple[str, ...] = tuple(SERVERS)
+    servers: tuple[str, ...] = field(default_factory=library)
     """Those of a connection's own session, and the ones that `/mcp/{server}` serves."""
     seed: int = 0
     task: Task | None = None
