@@ -22,8 +22,16 @@ MEMORY = "@modelcontextprotocol/server-memory@2026.8.31"
 GIT = "mcp-server-git==2026.10.19"
 GRAPH = Path(__file__).with_name("memory.jsonl").resolve()
 """What the memory server is to remember at the start."""
-WHEN = {"GIT_AUTHOR_DATE": "2026-03-02T10:00:00Z", "GIT_COMMITTER_DATE": "2026-03-02T10:00:00Z"}
-"""A commit's hash holds its time; with a fixed one it is the same in each session."""
+COMMITS = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in {
+        "NAME": "Ann",
+        "EMAIL": "ann@example.com",
+        "DATE": "2026-03-02T10:00:00Z",
+    }.items()
+}
+"""A commit's hash holds who made it, and when; so it is the same in each session."""
 VALUES = """
 [servers.git.values]
 repo_path = ["/session/repo"]
@@ -54,8 +62,7 @@ def git() -> list[str]:
     run("python/bin/pip", "install", "--quiet", "--disable-pip-version-check", GIT)
     repository = Path("start/repo")
     repository.mkdir(parents=True, exist_ok=True)
-    author = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
-    in_it = ("git", "-C", str(repository), *author)
+    in_it = ("git", "-C", str(repository))
     run(*in_it, "init", "--quiet", "--initial-branch", "main", "--template=")
     (repository / "README.md").write_text("one\n")
     run(*in_it, "add", ".")
@@ -64,7 +71,7 @@ def git() -> list[str]:
     (repository / "README.md").write_text("one\ntwo\n")
     (repository / "notes.txt").write_text("buy tea\n")
     command = "{home}/python/bin/mcp-server-git --repository {folder}/repo"
-    env = [part for name, time in WHEN.items() for part in ("--env", f"{name}={time}")]
+    env = [part for name, value in COMMITS.items() for part in ("--env", f"{name}={value}")]
     settings = ("--files", "start", "--reset", "files", "--snapshot", "files")
     return ["--command", command, *env, *settings]
 
@@ -72,7 +79,7 @@ def git() -> list[str]:
 def run(*command: str) -> None:
     """Run a command that must succeed."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run(command, check=True, env=env | WHEN)
+    subprocess.run(command, check=True, env=env | COMMITS)
 
 
 SERVERS: dict[str, Callable[[], list[str]]] = {"memory": memory, "git": git}

@@ -58,6 +58,8 @@ EXTRAS = {
     "pyarrow": "data",
     "openai": "llm",
     "mcp": "gateway",
+    "mcp_types": "gateway",
+    "httpx2": "gateway",
     "uvicorn": "gateway",
     "datasketch": "data",
     "py3langid": "data",

@@ -21,11 +21,11 @@ def check_names(config: RunConfig) -> None:
 
 
 def servers_named(told: str | None) -> tuple[str, ...]:
-    """Server names with commas between, all where nothing is told. Raises `UnknownName`, and
-    `InputError` for one named twice.
+    """Server names with commas between, those of the library where nothing is told. Raises
+    `UnknownName`, and `InputError` for one named twice.
     """
     if told is None:
-        return (*servers.SERVERS,)
+        return servers.library()
     names = tuple(name.strip() for name in told.split(","))
     if not any(names):
         raise InputError(

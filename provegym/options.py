@@ -17,7 +17,9 @@ Seed = Annotated[int, typer.Option(min=0, help="Root of all randomness.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
 ]
-Servers = Annotated[str | None, typer.Option(help="Names with commas between; all if not given.")]
+Servers = Annotated[
+    str | None, typer.Option(help="Names with commas between; the whole library if not given.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON for a program.")]
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from provegym.graph.entities import consumed, produced
+from provegym.graph.entities import consumed, consumed_within, produced
 from provegym.seeding import rng
 from provegym.world.sample import arguments
 from provegym.world.server import Server
@@ -88,11 +88,14 @@ def schema_hash(servers: list[Server]) -> str:
 
 
 def explicit_edges(server: Server) -> Iterator[Edge]:
-    """Edges by typed reference, each with the path and the parameter it joins."""
+    """Edges by typed reference, each with the path and the parameter it joins. Tools of servers
+    outside may take their ids within records.
+    """
     for source in server.tools.values():
         paths = dict(reversed(produced(source)))
         for target in server.tools.values():
-            joined = [(e, p) for e, p in consumed(target) if e in paths]
+            within = consumed_within(target) if server.outside else ()
+            joined = [(e, p) for e, p in (*consumed(target), *within) if e in paths]
             if source is not target and joined:
                 entity, parameter = joined[0]
                 evidence = {"entity": entity, "path": paths[entity], "parameter": parameter}

@@ -55,6 +55,13 @@ def consumed(tool: Tool) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=4096)
+def consumed_within(tool: Tool) -> tuple[tuple[str, str], ...]:
+    """(entity, path pattern) of every id in a record that a parameter takes."""
+    found = [pair for p in tool.parameters for pair in _patterns(p, p.name)]
+    return tuple((e, path) for e, path in found if "/" in path.removesuffix("/*"))
+
+
+@lru_cache(maxsize=4096)
 def _places(tool: Tool) -> tuple[tuple[str, tuple[str, ...], bool], ...]:
     """(entity, steps to it, whether the record that holds the id is the entity itself)."""
     found = []

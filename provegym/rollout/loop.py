@@ -173,7 +173,7 @@ class _Episode:
         self.messages: list[dict[str, Any]] = [{"role": "system", "content": system_prompt(task)}]
         self.calls: list[Call] = []
         self.read = self.written = self.steps = self._tokens = 0
-        self._waits = getattr(session, "outside", False)
+        self._waits = getattr(session, "blocking", False)
         """Whether a call may wait for another process; other episodes go on meanwhile."""
 
     async def play(self) -> StopReason:

@@ -36,6 +36,11 @@ SERVERS: dict[str, str] = {
 """
 
 
+def library() -> tuple[str, ...]:
+    """The servers that belong to the project or live in a module; not those that run outside."""
+    return tuple(name for name, place in SERVERS.items() if ":" not in place)
+
+
 def load(name: str) -> Server:
     """The server of that name; UnknownName lists the valid ones."""
     if name not in SERVERS:
@@ -55,5 +60,5 @@ def world(seed: int, names: tuple[str, ...]) -> World:
 @lru_cache(maxsize=1)
 def prefixes() -> tuple[str, ...]:
     """What the ids of each table of the library start with."""
-    states = [load(name).state for name in SERVERS]
+    states = [load(name).state for name in library()]
     return tuple(sorted({table.prefix for state in states for table in state.tables().values()}))

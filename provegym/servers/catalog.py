@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from provegym.servers import SERVERS, load, world
+from provegym.servers import SERVERS, library, load, world
 from provegym.world.server import Server
 
 HEAD = """# The library of servers
@@ -34,10 +34,12 @@ def schema_tokens(server: Server) -> int:
     return round(len(text) / CHARACTERS)
 
 
-def overview() -> list[tuple[str, str, int, int, int, int, int, int]]:
-    """A row for each server, as `COLUMNS` say; rows are counted in the world of seed 0."""
+def overview(names: Iterable[str] = ()) -> list[tuple[str, str, int, int, int, int, int, int]]:
+    """A row for each server (by default all, also those outside), as `COLUMNS` say; rows are
+    counted in the world of seed 0.
+    """
     rows = []
-    for name in SERVERS:
+    for name in names or SERVERS:
         server = load(name)
         effects = [tool.effect for tool in server.tools.values()]
         counts = (len(effects), effects.count("read"), effects.count("write"))
@@ -49,7 +51,7 @@ def overview() -> list[tuple[str, str, int, int, int, int, int, int]]:
 
 def markdown() -> str:
     """All servers: an overview, then the tables and tools of each."""
-    chosen = [load(name) for name in SERVERS]
+    chosen = [load(name) for name in library()]
     tools = sum(len(server.tools) for server in chosen)
     head = HEAD.format(servers=len(chosen), tools=tools)
     sections = [_overview(), *(_section(server) for server in chosen)]
@@ -57,7 +59,7 @@ def markdown() -> str:
 
 
 def _overview() -> str:
-    rows = [(f"[{name}](#{name})", *others) for name, *others in overview()]
+    rows = [(f"[{name}](#{name})", *others) for name, *others in overview(library())]
     heads = (column.replace("_", " ") for column in COLUMNS[2:])
     return _table(("server", "what it is", *heads), rows)
 

@@ -87,7 +87,7 @@ class Session:
         self._writes = 0
 
     @property
-    def outside(self) -> bool:
+    def blocking(self) -> bool:
         """Whether its calls may wait for another process; such a session may be called from any
         thread, by one at a time.
         """

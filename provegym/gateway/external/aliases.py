@@ -99,7 +99,7 @@ def _mapped(
     value: Any, text: Callable[[str], str], scalar: Callable[[str, Any], Any], field: str = ""
 ) -> Any:
     if isinstance(value, dict):
-        return {name: _mapped(inner, text, scalar, name) for name, inner in value.items()}
+        return {text(name): _mapped(inner, text, scalar, name) for name, inner in value.items()}
     if isinstance(value, list):
         return [_mapped(inner, text, scalar, field) for inner in value]
     found = scalar(field, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import threading
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -85,10 +86,9 @@ class Site:
     def __init__(self, name: str, path: Path, told: External) -> None:
         """`path` is that of its `provegym.toml`."""
         self.name, self.home, self.told = name, path.parent, told
-        self.content = (
-            trees.digest(trees.take(self.home / self.told.files)) if (self.told.files) else ""
-        )
+        self.content = trees.digest(trees.take(path.parent / told.files)) if told.files else ""
         self._pools: dict[int, Pool] = {}
+        self._first = threading.Lock()
         self._learned: Learned | None = None
         atexit.register(self.close)
 
@@ -100,11 +100,12 @@ class Site:
     def pool(self, seed: int) -> Pool:
         """The processes for worlds of that seed."""
         key = seed if self.told.seeded else 0
-        if key not in self._pools:
-            connect = Connector(self.name, self.told, self.home, key)
-            turns = self.where.with_suffix(".lock")
-            self._pools[key] = Pool(self.told, cast(key).start, connect, turns, self._check)
-        return self._pools[key]
+        with self._first:
+            if key not in self._pools:
+                connect = Connector(self.name, self.told, self.home, key)
+                turns = self.where.with_suffix(".lock")
+                self._pools[key] = Pool(self.told, cast(key).start, connect, turns, self._check)
+            return self._pools[key]
 
     def _check(self, connection: Connection) -> None:
         """See that the server lists the tools that it was found out about with."""

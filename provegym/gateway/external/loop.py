@@ -28,7 +28,12 @@ class Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start a coroutine on the loop."""
+        """Start a coroutine on the loop; after its end, nothing is started any more."""
+        if self._loop.is_closed():
+            work.close()
+            ended: concurrent.futures.Future[T] = concurrent.futures.Future()
+            ended.cancel()
+            return ended
         return asyncio.run_coroutine_threadsafe(self._kept(work), self._loop)
 
     async def _kept(self, work: Coroutine[Any, Any, T]) -> T:
@@ -44,8 +49,8 @@ class Loop:
         """Cancel what runs and end the thread."""
         if self._loop.is_closed():
             return
-        with_end = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
-        concurrent.futures.wait([with_end], CLOSING_SECONDS)
+        ending = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        concurrent.futures.wait([ending], CLOSING_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSING_SECONDS)
         if not self._thread.is_alive():
@@ -58,9 +63,18 @@ class Loop:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@cache
+_FIRST = threading.Lock()
+"""Held while the loop is looked for, so that two threads do not start one each."""
+
+
 def loop() -> Loop:
     """The loop of this process, started at the first use."""
+    with _FIRST:
+        return _started()
+
+
+@cache
+def _started() -> Loop:
     started = Loop()
     atexit.register(started.close)
     return started

@@ -22,7 +22,7 @@ from provegym.gateway.external import trees
 from provegym.gateway.external.connection import Connection, Listing
 from provegym.gateway.external.process import Entry, Kept, Log, Process
 from provegym.gateway.external.results import Answer
-from provegym.gateway.external.settings import External
+from provegym.gateway.external.settings import FILES, External
 from provegym.gateway.external.snapshot import Rows
 from provegym.gateway.external.turns import Turns
 
@@ -151,19 +151,21 @@ class Pool:
             return chosen
 
     def _chosen(self, owner: object, log: Log) -> Process | None:
-        """The process to use: the nearest on the way, else a new one, else one that is reset."""
+        """The process to use, None where all are busy: the nearest on the way, else a new one.
+        Where no more may be started, one on another session's way, else one is started anew.
+        """
         idle = [p for p in self._processes if not p.busy]
         mine = [p for p in idle if p.free or (p.owner and p.owner() is owner)]
-        near = [p for p in (idle if self._cheap else mine) if _leads(p.log, log)]
-        if near:
-            return max(near, key=lambda p: (len(p.log or ()), p.owner is not None))
+        if near := _nearest(idle if self._cheap else mine, log):
+            return near
         if self._cheap and idle:
             return idle[0]
         if len(self._processes) < self._most:
             return self._started()
+        if near := _nearest(idle, log):
+            return near
         if idle:
-            used = (p for p in idle if p.free)
-            self._dismiss(next(used, idle[0]))
+            self._dismiss(next((p for p in idle if p.free), idle[0]))
             return self._started()
         return None
 
@@ -216,27 +218,39 @@ class Pool:
             self._remember(process)
 
     def _reset(self, process: Process, log: Log) -> None:
-        if self._told.reset == "files":
+        if self._told.reset != FILES:
+            process.reset()
+            return
+        with self._change:
             known = next(log[:n] for n in range(len(log), -1, -1) if log[:n] in self._kept)
             self._kept.move_to_end(known)
-            process.become(self._kept[known], known)
-        else:
-            process.reset()
+            kept = self._kept[known]
+        process.become(kept, known)
 
     def _remember(self, process: Process) -> None:
-        if self._told.reset == "files" and process.log is not None:
-            kept = self._kept[process.log] = process.keep()
-            room = max(2, min(KEPT, KEPT_BYTES // (1 + trees.size(kept.tree))))
+        if self._told.reset != FILES or process.log is None:
+            return
+        kept = process.keep()
+        room = max(2, min(KEPT, KEPT_BYTES // (1 + trees.size(kept.tree))))
+        with self._change:
+            self._kept[process.log] = kept
             while len(self._kept) > room:
                 del self._kept[next(log for log in self._kept if log)]
 
     def _undo(self, process: Process) -> None:
         """A refused call may have left something behind: go back, or have no known state."""
         log = process.log
-        if self._told.reset == "files" and log is not None and log in self._kept:
-            process.become(self._kept[log], log)
+        kept = self._kept.get(log) if log is not None else None
+        if kept is not None and log is not None:
+            process.become(kept, log)
         elif process.changed():
             process.log = None
+
+
+def _nearest(processes: list[Process], log: Log) -> Process | None:
+    """Of those on the way to the log, the one that is furthest; one that was used, if several."""
+    near = [p for p in processes if _leads(p.log, log)]
+    return max(near, key=lambda p: (len(p.log or ()), not p.fresh), default=None)
 
 
 def _leads(there: Log | None, log: Log) -> bool:

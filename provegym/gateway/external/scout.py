@@ -101,9 +101,15 @@ class Scout:
         if self._told.may_probe:
             known = things.infer(self._tools, self.samples)
             for i, tool in enumerate(self._tools):
-                if i not in self._broken and not any(s.tool == i and s.wrote for s in self.samples):
+                if i not in self._broken and not self._is_settled(i, tool):
                     self._tools[i] = self._probed(i, tool, known)
         return self._tools
+
+    def _is_settled(self, place: int, tool: Foreigner) -> bool:
+        """Whether it was seen to change something, or a snapshot told that it does not."""
+        mine = [s for s in self.samples if s.tool == place]
+        told = bool(mine) and tool.effect == "read" and bool(self._told.snapshot)
+        return told or any(s.wrote for s in mine)
 
     @property
     def broken(self) -> set[str]:
@@ -131,13 +137,9 @@ class Scout:
                 answer, log = self._once(tool, given)
                 if answer.error:
                     continue
-                went = self._seen(log, steady) != before
-                told = Sample(
-                    place,
-                    given,
-                    answer.value,
-                    went or (tool.effect == "write" and tool.why != "caution"),
-                )
+                went = self._differs(before, log, steady)
+                wrote = went or (tool.effect == "write" and tool.why != "caution")
+                told = Sample(place, given, answer.value, wrote)
                 self.samples += [told] if told not in self.samples else []
                 if went:
                     break
@@ -149,6 +151,15 @@ class Scout:
         entry = tool.real, msgspec.json.encode(sent(tool, given), order="sorted").decode()
         answer, _ = self._pool.write(self, (), entry)
         return answer, (entry,)
+
+    def _differs(self, before: list[Any], log: Log, steady: Sequence[Sample]) -> bool:
+        """Whether a call made something differ that stays as it is without it, unlike the time."""
+        after = self._seen(log, steady)
+        if after == before:
+            return False
+        control = self._seen((), steady)
+        same = zip(before, after, control, strict=True)
+        return any(was != now and was == without for was, now, without in same)
 
     def _steady(self) -> list[Sample]:
         """Calls that tell a change: they read, and show the same as when they were made. None where

@@ -42,6 +42,7 @@ def test_the_memory_server_from_npm(tmp_path: Path) -> None:
     check(tasks, scores)
     assert "10 of 10 tasks certified" in shown
     assert "delete_relations     write   annotation" in shown
+    assert "9 tools, 9 in chains" in shown
     changed = [task for task in tasks if task.final_changes]
     assert changed
     assert all([*task.final_changes] == ["memory.records"] for task in changed)

@@ -65,8 +65,9 @@ def test_ids_are_named_in_order_and_lead_back() -> None:
     assert names.inward(seen, 2) == {
         "tickets": [{"id": "id-1"}, {"id": "id-2", "created": "2026-03-02T09:02:00+00:00"}]
     }
-    assert names.inward({"text": "made b2d1-0000 in /tmp/a1/x"}, 0) == {
-        "text": "made id-2 in /session/x"
+    assert names.inward({"text": "made b2d1-0000 in /tmp/a1/x", "b2d1-0000": 1}, 0) == {
+        "text": "made id-2 in /session/x",
+        "id-2": 1,
     }
     assert names.outward({"id": "id-2", "path": "/session/x", "other": "/sessions"}) == {
         "id": "b2d1-0000",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -205,25 +205,6 @@ def test_what_a_server_starts_with_may_depend_on_the_seed(counted: Open) -> None
 # -- over HTTP ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def url() -> Iterator[str]:
-    """A desk that listens on a port of this machine."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, DESK, "--http", str(port)])
-    try:
-        for _ in range(600):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.kill()
-        process.wait()
-
-
 def test_sessions_on_one_server_over_http_do_not_mix(counted: Open, url: str) -> None:
     desk, other = counted(command="", url=url), counted(command="", url=url)
     one, two = Owner(), Owner()
@@ -240,6 +221,42 @@ def test_a_server_that_nobody_reaches_is_a_fault_of_ours(counted: Open) -> None:
     lost = counted(command="", url="http://127.0.0.1:9/mcp", seconds=5)
     with pytest.raises(ServerFault, match="server desk"):
         lost.pool.listing()
+
+
+# -- threads -----------------------------------------------------------------------------------
+
+AT_ONCE = """
+import threading
+from provegym.gateway.external.loop import loop
+barrier = threading.Barrier(8)
+found = []
+def look():
+    barrier.wait()
+    found.append(loop())
+threads = [threading.Thread(target=look) for _ in range(8)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(len(set(found)))
+"""
+
+
+def test_threads_that_begin_at_once_find_one_loop() -> None:
+    ran = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("1\n", "")
+
+
+def test_sessions_in_many_threads_do_not_mix(counted: Open) -> None:
+    desk = counted(processes=3)
+
+    def play(number: int) -> list[str]:
+        owner, title = Owner(), f"Of {number}"
+        entry = ("tickets.create", msgspec.json.encode({"title": title}).decode())
+        desk.pool.write(owner, (), entry)
+        return titles(desk.pool, owner, (entry,))[4:]
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(play, range(24))) == [[f"Of {i}"] for i in range(24)]
+    assert len(desk.made) <= 3
 
 
 # -- orphans -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 from provegym import cli
 from provegym.gateway.external.settings import External
-from provegym.llm.scripted import ScriptedServer
+from provegym.llm.scripted import Json, Response, ScriptedServer, says
+from provegym.names import servers_named
 from provegym.records import read
 from provegym.synth.make import Plan
 from provegym.types import Task
@@ -109,6 +111,45 @@ def test_a_language_model_as_the_teacher_makes_tasks_on_it(
     assert any(call.refs for task in tasks for _, call in task.ground_truth)
 
 
+def test_one_server_over_http_is_shared_by_both_processes_and_by_many_episodes(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("--reset", "start_over", "--snapshot", "whole_desk", "--volatile", "id")
+    faults = ("--hide", "get_crash", "--hide", "get_hang")
+    assert provegym("add", "desk", "--url", url, *options, *faults).code == 0
+    synth = ("synth", "--servers", "desk", "--limit", "4", "--seed", "7", "--out", "t.jsonl")
+    ran = provegym(*synth)
+    assert ran.code == 0, ran.err
+    played = provegym("rollout", "t.jsonl", "--policy", "oracle", "--out", "o.jsonl", "--json")
+    assert json.loads(played.out)["masked"] == 0, played.err
+    files = ("--tasks", "t.jsonl", "--traces", "o.jsonl", "--out", "s.jsonl")
+    scored = provegym("score", *files, "--preset", "strict", "--json")
+    assert json.loads(scored.out)["means"]["normalized"] == 1
+
+
+def no_edges(request: Json) -> Response:
+    """A model that sees no tool that needs another."""
+    told = request["messages"][-1]["content"]
+    none = {"b_needs_a": "none", "a_needs_b": "none", "why": ""}
+    numbers = re.findall(r"^(\d+)\. A = ", told, re.MULTILINE)
+    return says(json.dumps({"pairs": [{"pair": int(n), **none} for n in numbers]}))
+
+
+def test_a_language_model_is_asked_about_its_graph(
+    provegym: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    with ScriptedServer(no_edges) as model:
+        asked = ("--edges", "union", "--teacher", "openai:m", "--base-url", model.url)
+        ran = provegym("graph", "--servers", "desk", *asked, "--json")
+    assert ran.code == 0, ran.err
+    edges = json.loads(ran.out)["edges"]
+    pairs = {(edge["source"], edge["target"]) for edge in edges}
+    assert ("tickets_list", "tickets_close") in pairs
+
+
 MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
     (("add", "Desk", "--command", "x"), 2, "a server's name is a-z"),
     (("add", "desk"), 2, "give either `command` or `url`"),
@@ -143,6 +184,19 @@ def test_a_broken_provegym_toml_stops_every_verb_in_one_line(
     ran = provegym("servers", "show", "banking")
     assert ran.code == 2
     assert "comand" in ran.err
+
+
+def test_a_server_outside_that_cannot_be_started_disturbs_no_other(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "provegym.toml").write_text("[servers.lost]\ncommand = 'no-such-program'\n")
+    synth = ("synth", "--servers", "banking", "--limit", "1", "--out", "t.jsonl")
+    ran = provegym(*synth)
+    assert ran.code == 0, ran.err
+    assert "lost is left out: server lost ended" in ran.err
+    assert "lost" not in servers_named(None)
+    assert provegym("servers", "show", "lost").code == 1
 
 
 def test_the_contract_is_not_for_servers_outside(

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from provegym import servers
 from provegym.errors import InputError, ServerFault
+from provegym.gateway import rooms
 from provegym.gateway.external import settings
 from provegym.gateway.external.library import Site
 from provegym.gateway.external.places import register
@@ -156,7 +157,7 @@ def test_wrong_calls_have_the_outcomes_of_the_library_in_its_words(world: World)
         ("tickets_close", {}, "invalid_arguments", "missing ticket_id"),
         ("tickets_close", {"ticket_id": 7}, "invalid_arguments", "must be of type string"),
         ("tickets_close", {"ticket_id": "id-1", "x": 1}, "invalid_arguments", "unknown argument"),
-        ("tickets_create", {"title": "x", "priority": 9}, "tool_error", "must lie in [1, 5]"),
+        ("tickets_create", {"title": "x", "priority": 9}, "tool_error", "at most 5, got 9"),
         ("tickets_create", {"title": "x", "contact": 1}, "invalid_arguments", "be an object"),
         ("tickets_close", {"ticket_id": "id-9"}, "tool_error", "no ticket id-9"),
         ("tickets_list", {"status": "odd"}, "tool_error", "must be one of"),
@@ -186,6 +187,16 @@ def test_interleaved_sessions_equal_sessions_alone(world: World) -> None:
         for i in (2, 0, 1):
             results[i].append(mixed[i].call(*plans[i][k]).builtins())
     assert [[*r, s.changes()] for r, s in zip(results, mixed, strict=True)] == alone
+
+
+def test_a_room_of_the_gateway_holds_a_session_on_it(world: World) -> None:
+    room = rooms.Room(rooms.open_world(3, ("desk",)))
+    assert "tickets_close" in {tool.function.name for tool in room.tools}
+    room.session.call("tickets_close", {"ticket_id": "id-1"})
+    twin = room.fork()
+    assert twin.session.changes() == room.session.changes() != {}
+    room.close()
+    assert twin.session.call("tickets_close", {"ticket_id": "id-2"}).outcome == "ok"
 
 
 # -- determinism -------------------------------------------------------------------------------
