@@ -10,12 +10,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def connect(url: str, token: str | None = None, patience: float = 0.0) -> Connection:
+def connect(
+    url: str, token: str | None = None, patience: float = 0.0, direct: bool = False
+) -> Connection:
     """A connection to a gateway; its `open` gives sessions like those of this process.
 
     Raises `InputError` for what is no URL. The gateway is asked at the first use; one that is
-    still starting, and refuses connections, is waited for during `patience` seconds.
+    still starting, and refuses connections, is waited for during `patience` seconds. `direct`
+    asks the workers of a fleet themselves, not through its front: for clients that reach them.
     """
     from provegym.gateway.client import Connection
 
-    return Connection(url, token, patience=patience)
+    return Connection(url, token, patience=patience, direct=direct)

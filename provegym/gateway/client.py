@@ -64,8 +64,11 @@ class Connection:
         token: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
         patience: float = 0.0,
+        direct: bool = False,
     ) -> None:
         self._pool = Pool(url, token, timeout, patience)
+        self._direct, self._token, self._timeout = direct, token, timeout
+        self._workers: dict[str, Connection] = {}
         self._keys = count()
         self._own = token_hex(8)
         self.url = self._pool.url
@@ -82,7 +85,14 @@ class Connection:
         """
         names = None if servers is None else tuple(servers)
         body = wire.OpenSession(seed, names, task, self.key())
-        return RemoteSession(self, self.ask("POST", "/v1/sessions", body, wire.Opened))
+        opened = self.ask("POST", "/v1/sessions", body, wire.Opened)
+        return RemoteSession(self._holder(opened.direct), opened)
+
+    def _holder(self, url: str) -> Connection:
+        """The connection to the worker of a fleet at that URL, or this one."""
+        if not self._direct or not url:
+            return self
+        return self._workers.setdefault(url, Connection(url, self._token, self._timeout))
 
     def call_many(
         self, calls: Iterable[tuple[RemoteSession, str, str | bytes | dict[str, Any]]]
@@ -115,6 +125,8 @@ class Connection:
     def close(self) -> None:
         """Close the connections; the sessions stay until they are closed or expire."""
         self._pool.close()
+        for worker in self._workers.values():
+            worker.close()
 
     def __enter__(self) -> Connection:
         return self

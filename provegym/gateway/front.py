@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from provegym.errors import InfrastructureError, WorkerLost
@@ -23,6 +24,7 @@ from provegym.gateway.guard import Guard
 from provegym.gateway.listening import runner
 from provegym.gateway.settings import Settings
 from provegym.gateway.upstream import Answer, Asked, Connection
+from provegym.gateway.wire import Opened
 
 Join = Callable[[Fleet, Asked], Awaitable[Answer]]
 
@@ -85,10 +87,21 @@ async def _route(fleet: Fleet, asked: Asked, receive: Receive, send: Send) -> No
             await _forward(await fleet.of(session), asked, receive, send)
         case ["", "mcp", *_]:
             await _connection_session(fleet, asked, receive, send)
-        case ["", "v1", "sessions"] if key := _decoded(asked.body).key:
-            await _forward(await fleet.by_key(key), asked, receive, send)
+        case ["", "v1", "sessions"] if asked.method == "POST":
+            await _respond(await _opened(fleet, asked), send)
         case _:
             await _forward(await fleet.next(), asked, receive, send)
+
+
+async def _opened(fleet: Fleet, asked: Asked) -> Answer:
+    """An opening; the answer also tells where the worker itself is reached."""
+    key = _decoded(asked.body).key
+    worker = await (fleet.by_key(key) if key else fleet.next())
+    answer = await worker.pool.whole(asked)
+    if answer.status != 201:
+        return answer
+    opened = replace(msgspec.json.decode(answer.body, type=Opened), direct=worker.url)
+    return answer._replace(body=msgspec.json.encode(opened))
 
 
 async def _connection_session(fleet: Fleet, asked: Asked, receive: Receive, send: Send) -> None:

@@ -121,12 +121,16 @@ class ScoreRequest(Request, frozen=True):
 
 
 class Opened(Struct, frozen=True):
-    """A session. `mcp` is the path of its MCP endpoint; who knows it needs no token."""
+    """A session. `mcp` is the path of its MCP endpoint; who knows it needs no token.
+
+    `direct` is where the worker that holds it answers itself, told by a fleet at the opening.
+    """
 
     id: str
     mcp: str
     task: str | None = None
     turn: int = 0
+    direct: str = ""
 
 
 class Listed(Struct, frozen=True):

@@ -70,6 +70,22 @@ def test_a_batch_over_all_workers_answers_in_order(connection: Connection) -> No
     assert [r.json() for r in results] == [here[i].call(*CALL).json() for i in order]
 
 
+def test_a_client_may_ask_the_workers_themselves(fleet: Served, connection: Connection) -> None:
+    workers = fleet.health().workers
+    with provegym.connect(fleet.url, direct=True) as direct:
+        sessions = [direct.open(1, ["banking"]) for _ in range(4)]
+        forks = [session.fork() for session in sessions]
+        for session in (*sessions, *forks):
+            assert session.mcp == f"{workers[worker_of(session.id)].url}/s/{session.id}/mcp"
+        for amount, session in enumerate(sessions, 1):
+            assert session.call(*transfer(amount)).outcome == "ok"
+        results = direct.call_many([(session, *CALL) for session in sessions])
+        assert [result.outcome for result in results] == ["ok"] * 4
+    for amount, session in enumerate(sessions, 1):
+        seen = RemoteSession(connection, Opened(session.id, ""))
+        assert seen.digest() == digest_after(transfer(amount))
+
+
 def test_what_is_asked_again_since_its_answer_was_lost_is_done_once(
     fleet: Served, connection: Connection
 ) -> None:
