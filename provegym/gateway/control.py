@@ -25,7 +25,7 @@ from provegym.errors import (
 )
 from provegym.gateway import metrics, openapi
 from provegym.gateway.batch import code_of
-from provegym.gateway.door import is_too_deep
+from provegym.gateway.door import is_deeper, may_be_deeper
 from provegym.gateway.openings import Openings
 from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
 from provegym.gateway.rooms import Open, Rooms, open_world
@@ -72,7 +72,8 @@ def _handler(operation: Operation, desk: Desk) -> Handler:
 async def _read(request: Request, operation: Operation) -> bytes:
     """The body. Raises `InputError` for a task that is nested too deep."""
     body = await request.body() or b"{}"
-    if operation.body is OpenSession and is_too_deep(body, msgspec.json.decode(body), MOST_LEVELS):
+    may_be = operation.body is OpenSession and may_be_deeper(body, MOST_LEVELS)
+    if may_be and is_deeper(msgspec.json.decode(body), MOST_LEVELS):
         raise InputError(f"a task is nested at most {MOST_LEVELS} levels deep")
     return body
 

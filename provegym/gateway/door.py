@@ -38,14 +38,14 @@ def read(body: bytes, max_depth: int) -> Any:
         value = _decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         return Refusal(types.PARSE_ERROR, f"Parse error: {error}")
-    if is_too_deep(body, value, max_depth):
+    if may_be_deeper(body, max_depth) and is_deeper(value, max_depth):
         return Refusal(types.INVALID_REQUEST, f"nested deeper than {max_depth} levels")
     return value
 
 
-def is_too_deep(body: bytes, value: Any, max_depth: int) -> bool:
-    """Whether the JSON value of a body is nested deeper than so many levels."""
-    return body.count(b"{") + body.count(b"[") > max_depth and _is_deeper(value, max_depth)
+def may_be_deeper(body: bytes, levels: int) -> bool:
+    """Whether so many levels open at all in the JSON of a body: a quick look for most."""
+    return body.count(b"{") + body.count(b"[") > levels
 
 
 def request_id(value: Any) -> str | int | None:
@@ -62,7 +62,8 @@ def in_flight(found: str | int) -> Refusal:
     return Refusal(types.INVALID_REQUEST, told)
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether a JSON value is nested deeper than so many levels."""
     level = [value]
     for _ in range(levels):
         level = [item for outer in level for item in _inner(outer)]

@@ -80,9 +80,8 @@ class Replay:
 def check(scope: Scope, settings: Settings) -> None:
     """Raise `Refused` for a request from where none may come, or without the token."""
     headers: dict[bytes, bytes] = dict(scope["headers"])
-    for once in (b"host", b"origin", b"authorization", b"mcp-session-id"):
-        if sum(name == once for name, _ in scope["headers"]) > 1:
-            raise Refused(400, "repeated_header", f"give the header {once.decode()} once")
+    if len(headers) < len(scope["headers"]):
+        _check_repeated([name for name, _ in scope["headers"]])
     host = headers.get(b"host", b"").decode("latin-1")
     if not _known(_name(host), settings):
         raise Refused(421, "wrong_host", f"this gateway is not known as {host[:80]!r}")
@@ -91,6 +90,13 @@ def check(scope: Scope, settings: Settings) -> None:
         raise Refused(403, "wrong_origin", f"pages of {origin[:80]!r} may not ask here")
     if settings.token and not _is_open(scope["path"]):
         _check_token(headers.get(b"authorization", b""), settings.token)
+
+
+def _check_repeated(names: list[bytes]) -> None:
+    """No two fields may say differently who asks, for one would be checked and the other used."""
+    for once in (b"host", b"origin", b"authorization", b"mcp-session-id"):
+        if names.count(once) > 1:
+            raise Refused(400, "repeated_header", f"give the header {once.decode()} once")
 
 
 def _is_open(path: str) -> bool:

