@@ -115,7 +115,7 @@ def test_a_session_is_opened_used_listed_and_closed(api: Http) -> None:
     name = opened["id"]
     assert (status, opened) == (
         201,
-        {"id": name, "mcp": f"/s/{name}/mcp", "task": None, "turn": 0},
+        {"id": name, "mcp": f"/s/{name}/mcp", "task": None, "turn": 0, "direct": ""},
     )
     assert api.notes(name) == ["milk"]
     assert api("GET", f"/v1/sessions/{name}") == (200, opened)
