@@ -38,7 +38,6 @@ INTERNAL_ERROR = -32603
 """JSON-RPC 2.0, 5.1."""
 JOINED: dict[tuple[str, str], Join] = {
     ("GET", "/v1/sessions"): joined.sessions,
-    ("GET", "/healthz"): joined.health,
     ("GET", "/metrics"): joined.metrics,
 }
 
@@ -47,6 +46,7 @@ def front(fleet: Fleet, settings: Settings) -> ASGIApp:
     """The ASGI app of the public port."""
     joins: dict[tuple[str, str], Join] = {
         **JOINED,
+        ("GET", "/healthz"): partial(joined.health, settings=settings),
         ("POST", "/v1/calls"): partial(joined.calls, seconds=settings.deadline),
     }
 

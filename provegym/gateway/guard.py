@@ -88,8 +88,9 @@ def check(scope: Scope, settings: Settings) -> None:
     origin = headers.get(b"origin", b"").decode("latin-1")
     if origin and not _known(_name(origin.partition("://")[2]), settings):
         raise Refused(403, "wrong_origin", f"pages of {origin[:80]!r} may not ask here")
-    if settings.token and not _is_open(scope["path"]):
-        _check_token(headers.get(b"authorization", b""), settings.token)
+    if not (_is_open(scope["path"]) or knows_token(headers.get(b"authorization", b""), settings)):
+        told = "this needs the header `Authorization: Bearer TOKEN`"
+        raise Refused(401, "unauthorized", told, ((b"www-authenticate", b"Bearer"),))
 
 
 def _check_repeated(names: list[bytes]) -> None:
@@ -104,11 +105,12 @@ def _is_open(path: str) -> bool:
     return path.startswith("/s/") or path == "/healthz"
 
 
-def _check_token(given: bytes, token: str) -> None:
+def knows_token(given: bytes, settings: Settings) -> bool:
+    """Whether a header Authorization holds the token, if one is demanded at all (RFC 6750, 2.1)."""
+    if not settings.token:
+        return True
     kind, _, value = given.partition(b" ")
-    if kind.lower() != b"bearer" or not compare_digest(value.strip(), token.encode()):
-        told = "this needs the header `Authorization: Bearer TOKEN`"
-        raise Refused(401, "unauthorized", told, ((b"www-authenticate", b"Bearer"),))
+    return kind.lower() == b"bearer" and compare_digest(value.strip(), settings.token.encode())
 
 
 def _name(host: str) -> str:

@@ -8,10 +8,13 @@ from collections.abc import Iterable
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from provegym import __version__
 from provegym.errors import InfrastructureError, WorkerLost
 from provegym.gateway.fleet import Fleet, Worker
+from provegym.gateway.guard import knows_token
+from provegym.gateway.settings import Settings
 from provegym.gateway.upstream import Answer, Asked
 from provegym.gateway.wire import ManyCalls
 
@@ -39,12 +42,12 @@ class _Health(Struct):
     sessions: int
 
 
-class WorkerHealth(Struct, frozen=True):
-    """A worker as the fleet's health has it."""
+class WorkerHealth(Struct, frozen=True, omit_defaults=True):
+    """A worker as the fleet's health has it; where it is, only for those with the token."""
 
     status: str
-    url: str
-    pid: int
+    url: str = ""
+    pid: int = 0
     sessions: int | None = None
 
 
@@ -126,11 +129,13 @@ async def sessions(fleet: Fleet, asked: Asked) -> Answer:
     return Answer(200, JSON, _encode(_Listed(found)))
 
 
-async def health(fleet: Fleet, asked: Asked) -> Answer:
+async def health(fleet: Fleet, asked: Asked, settings: Settings) -> Answer:
     """Each worker's state. 503 if none is there."""
     workers = dict(fleet.ready)
     answers = await _each(fleet, asked)
     told = {name: _state(worker, answers.get(name)) for name, worker in workers.items()}
+    if not knows_token(dict(asked.headers).get(b"authorization", b""), settings):
+        told = {name: replace(state, url="", pid=0) for name, state in told.items()}
     well = [worker for worker in told.values() if worker.status == "ok"]
     status = "ok" if len(well) == fleet.size else "degraded"
     count = sum(worker.sessions or 0 for worker in well)
