@@ -26,8 +26,8 @@ class Served(NamedTuple):
     url: str
     process: subprocess.Popen[str]
 
-    def health(self) -> FleetHealth:
-        return msgspec.json.decode(get(self.url, "/healthz").body, type=FleetHealth)
+    def health(self, **headers: str) -> FleetHealth:
+        return msgspec.json.decode(get(self.url, "/healthz", **headers).body, type=FleetHealth)
 
     def until_whole(self, lost: int = 0) -> FleetHealth:
         """How the fleet is once so many workers died and each was replaced."""
@@ -104,8 +104,8 @@ class Answer(NamedTuple):
         return str(msgspec.json.decode(self.body)["error"]["code"])
 
 
-def get(url: str, path: str) -> Answer:
-    return ask(url, "GET", path, None, {})
+def get(url: str, path: str, **headers: str) -> Answer:
+    return ask(url, "GET", path, None, headers)
 
 
 def post(url: str, path: str, body: Any, **headers: str) -> Answer:

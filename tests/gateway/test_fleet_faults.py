@@ -162,7 +162,8 @@ def test_no_worker_outlives_a_front_that_is_killed() -> None:
 def test_a_token_is_asked_for_at_the_front_and_at_every_worker() -> None:
     process = start(2, 0, "--token", "secret")
     served = Served(told(process), process)
-    workers = served.health().workers.values()
+    assert {(worker.url, worker.pid) for worker in served.health().workers.values()} == {("", 0)}
+    workers = served.health(authorization="Bearer secret").workers.values()
     for url in (served.url, *(worker.url for worker in workers)):
         assert opened(url) == opened(url, authorization="Bearer other") == 401
         assert opened(url, authorization="Bearer secret", host="evil.example") == 421
