@@ -47,7 +47,7 @@ class WorkerHealth(Struct, frozen=True, omit_defaults=True):
 
     status: str
     url: str = ""
-    pid: int = 0
+    pid: int | None = None
     sessions: int | None = None
 
 
@@ -135,7 +135,7 @@ async def health(fleet: Fleet, asked: Asked, settings: Settings) -> Answer:
     answers = await _each(fleet, asked)
     told = {name: _state(worker, answers.get(name)) for name, worker in workers.items()}
     if not knows_token(dict(asked.headers).get(b"authorization", b""), settings):
-        told = {name: replace(state, url="", pid=0) for name, state in told.items()}
+        told = {name: replace(state, url="", pid=None) for name, state in told.items()}
     well = [worker for worker in told.values() if worker.status == "ok"]
     status = "ok" if len(well) == fleet.size else "degraded"
     count = sum(worker.sessions or 0 for worker in well)

@@ -25,9 +25,17 @@ class Served(NamedTuple):
 
     url: str
     process: subprocess.Popen[str]
+    token: str = ""
 
-    def health(self, **headers: str) -> FleetHealth:
-        return msgspec.json.decode(get(self.url, "/healthz", **headers).body, type=FleetHealth)
+    def health(self) -> FleetHealth:
+        told = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        return msgspec.json.decode(get(self.url, "/healthz", **told).body, type=FleetHealth)
+
+    def pids(self) -> dict[str, int]:
+        """The processes of the workers by name; who may not know them fails."""
+        found = {name: worker.pid for name, worker in self.health().workers.items()}
+        assert all(found.values())
+        return {name: pid for name, pid in found.items() if pid}
 
     def until_whole(self, lost: int = 0) -> FleetHealth:
         """How the fleet is once so many workers died and each was replaced."""

@@ -51,7 +51,7 @@ def worker_of(session: RemoteSession) -> str:
 
 
 def kill(fleet: Served, worker: str) -> None:
-    os.kill(fleet.health().workers[worker].pid, signal.SIGKILL)
+    os.kill(fleet.pids()[worker], signal.SIGKILL)
 
 
 class Halfway:
@@ -152,7 +152,7 @@ def test_an_mcp_client_is_told_that_its_worker_is_lost(
 def test_no_worker_outlives_a_front_that_is_killed() -> None:
     process = start(2, 0)
     served = Served(told(process), process)
-    pids = [worker.pid for worker in served.health().workers.values()]
+    pids = served.pids().values()
     process.kill()
     end(process)
     assert len(pids) == 2
@@ -161,16 +161,19 @@ def test_no_worker_outlives_a_front_that_is_killed() -> None:
 
 def test_a_token_is_asked_for_at_the_front_and_at_every_worker() -> None:
     process = start(2, 0, "--token", "secret")
-    served = Served(told(process), process)
-    assert {(worker.url, worker.pid) for worker in served.health().workers.values()} == {("", 0)}
-    workers = served.health(authorization="Bearer secret").workers.values()
+    stranger = Served(told(process), process)
+    assert {(worker.url, worker.pid) for worker in stranger.health().workers.values()} == {
+        ("", None)
+    }
+    served = stranger._replace(token="secret")
+    workers, pids = served.health().workers.values(), served.pids().values()
     for url in (served.url, *(worker.url for worker in workers)):
         assert opened(url) == opened(url, authorization="Bearer other") == 401
         assert opened(url, authorization="Bearer secret", host="evil.example") == 421
         assert opened(url, authorization="Bearer secret", origin="http://evil.example") == 403
         assert opened(url, authorization="Bearer secret") == 201
     assert end(process) == "", "an interrupt ends the fleet without a word"
-    assert all(gone(worker.pid) for worker in workers)
+    assert all(gone(pid) for pid in pids)
 
 
 def opened(url: str, **headers: str) -> int:

@@ -16,7 +16,7 @@ from provegym.gateway.settings import Settings
 from provegym.servers import world
 from tests.gateway.served_fleet import Served, end, gone, start, told
 
-TOKEN = "secret"
+TOKEN = "a-secret-of-the-cluster"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def fleet(cluster: str) -> Iterator[Served]:
         patch.setenv("RAY_ADDRESS", cluster)
         process = start(2, 0, "--engine", "ray", "--token", TOKEN)
     try:
-        yield Served(told(process), process)
+        yield Served(told(process), process, TOKEN)
     finally:
         end(process)
 
@@ -52,7 +52,7 @@ def test_actors_serve_sessions_and_a_killed_one_loses_its_own(fleet: Served) -> 
         here = [world(seed, ("banking",)).open() for seed in (1, 2)]
         expected = [session.call("list_accounts", "{}").json() for session in here]
         assert [result.json() for result in results] == expected
-        os.kill(workers[dead.id[:2]].pid, signal.SIGKILL)
+        os.kill(fleet.pids()[dead.id[:2]], signal.SIGKILL)
         after = fleet.until_whole(lost=1)
         assert sorted(after.workers) == sorted([alive.id[:2], "w2"])
         with pytest.raises(InfrastructureError, match="is gone, and its sessions with it"):
@@ -62,7 +62,7 @@ def test_actors_serve_sessions_and_a_killed_one_loses_its_own(fleet: Served) -> 
 
 
 def test_the_actors_end_with_the_front(fleet: Served) -> None:
-    pids = [worker.pid for worker in fleet.health().workers.values()]
+    pids = fleet.pids().values()
     end(fleet.process)
     assert len(pids) == 2
     assert all(gone(pid) for pid in pids)
