@@ -166,7 +166,7 @@ def test_bad_input_is_one_line_and_2_and_writes_nothing(
     [
         (InputError("two\nlines"), 2, "error: two lines\n"),
         (InfrastructureError("gone"), 1, "error: gone\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
         (
             ModuleNotFoundError("No module named 'trl'", name="trl"),
             2,
