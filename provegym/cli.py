@@ -229,7 +229,7 @@ def rollout(
     from provegym.llm.factory import policy_factory
     from provegym.rollout.run import load_tasks, rollout_file
 
-    sampling = {"base_url": base_url, "temperature": temperature, "max_tokens": max_tokens}
+    sampling = {"temperature": temperature, "max_tokens": max_tokens}
     content = worlds.content(load_tasks(tasks))
     make_policy = own_policy(policy, temperature, max_tokens) or policy_factory(
         policy,

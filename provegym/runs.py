@@ -22,12 +22,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from msgspec import Struct
 
 from provegym import learning, records, servers, terminal, worlds
 from provegym.config import RunConfig, Synth, Teacher
+from provegym.differences import differences
 from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import Measure, Report, difference, measure_file, report
 from provegym.evals.stats import Estimate
@@ -160,7 +160,7 @@ def claim(config: RunConfig) -> None:
             )
         records.write_atomic(path, [json.dumps(wanted, indent=2).encode()])
         return
-    for key, old, new in _differences(json.loads(path.read_text("utf-8")), wanted):
+    for key, old, new in differences(json.loads(path.read_text("utf-8")), wanted):
         raise ManifestMismatch(
             f"{folder} holds a run with {key} {old!r}, but {new!r} is asked for now; "
             "delete it or choose another run.out"
@@ -170,19 +170,6 @@ def claim(config: RunConfig) -> None:
 def _is_part(path: Path) -> bool:
     """Whether it is what `provegym train` leaves, or a killed process that was to note settings."""
     return path.name in ("warm", "grpo", "sft") or path.name.startswith(".run.json.")
-
-
-def _differences(found: Any, wanted: Any, key: str = "") -> list[tuple[str, Any, Any]]:
-    """Paths at which two settings differ, with both values."""
-    if not (isinstance(found, dict) and isinstance(wanted, dict)):
-        return [(key, found, wanted)] if found != wanted else []
-    return [
-        difference
-        for name in {**found, **wanted}
-        for difference in _differences(
-            found.get(name), wanted.get(name), f"{key}.{name}".lstrip(".")
-        )
-    ]
 
 
 def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]:

@@ -17,6 +17,7 @@ from provegym.records import (
     config_hash,
     content_hash,
     encode,
+    plain,
     read,
     read_tasks,
     write_atomic,
@@ -82,7 +83,7 @@ def rollout_file(
 
     Rows stand in the order of the tasks, whatever finished first, and each is written once all
     before it are; so a killed run goes on where it stopped. `concurrency` episodes run at once.
-    `settings` is what else shapes the policy (endpoint, sampling) and `world` the hash of the
+    `settings` is what else shapes the policy (sampling, weights) and `world` the hash of the
     worlds' content: both stand in the manifest. Our faults are masked and counted; with
     `retry_masked` the episodes that an earlier run lost so are played again, and stand last.
 
@@ -93,14 +94,14 @@ def rollout_file(
     jobs = _jobs(tasks, policy, trials, seed)
     if concurrency < 1:
         raise InputError(f"concurrency is {concurrency}; it must be at least 1")
+    told = {"policy": policy, "trials": trials, "limits": limits, "settings": dict(settings or {})}
     made_by = Manifest(
         "traces",
-        config=config_hash(
-            {"policy": policy, "trials": trials, "limits": limits, "settings": dict(settings or {})}
-        ),
+        config=config_hash(told),
         seed=seed,
         world=world,
         parent=content_hash(tasks),
+        settings=plain(told),
     )
     if retry_masked and out.exists():
         _forget_masked(out, made_by)

@@ -8,7 +8,7 @@ not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from provegym import records
 from provegym.config import Synth
 from provegym.dataset.dedupe import Duplicates, Sayings
 from provegym.dataset.languages import named
-from provegym.errors import InputError
+from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.edges import Graph
 from provegym.records import Manifest, Store, beside, config_hash, content_hash, read
 from provegym.synth.crew import Crew, hired
@@ -83,23 +84,25 @@ def synthesize(
     computes, and changes nothing about what is written. The manifests carry the content of each
     server's first world.
 
-    Raises InputError if the servers or the model yield too few tasks, and ManifestMismatch where `out` was made
-    by other settings or worlds; with a model BudgetSpent, EndpointDown, and UnknownName for a
+    Raises InputError if the servers or the model yield too few tasks, and ManifestMismatch where
+    `out` was made by other settings or worlds; with a model BudgetSpent, EndpointDown, and UnknownName for a
     language that turns cannot be checked for. What is written stays.
     """
     for language in studio.settings.languages if studio else ():
         named(language)
     world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
-    config = _identity(plan, settings, studio)
+    told = _identity(plan, settings, studio)
+    config, plainly = config_hash(told), records.plain(told)
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed, world)))
+        stores = (
+            Store(path, kind, Manifest(name, config, plan.seed, world, settings=plainly))
             for path, kind, name in (
                 (out, Task, "tasks"),
                 (beside(out, "conversations"), Trace, "conversations"),
                 (beside(out, "rejections"), Rejection, "rejections"),
             )
-        ]
+        )
+        files = [stack.enter_context(store) for store in _told_of_answers(stores, studio)]
         if not files[0].complete:
             maker = Maker(plan, settings, graph)
             crew = stack.enter_context(hired(maker, graph, studio, cluster))
@@ -113,13 +116,26 @@ def synthesize(
     return summarize(out)
 
 
-def _identity(plan: Plan, settings: Synth, studio: Studio | None) -> str:
-    told = {"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()}
+def _told_of_answers(stores: Iterator[Any], studio: Studio | None) -> Iterator[Any]:
+    """The same; a refusal says that what a model was paid for is not lost with the files."""
+    try:
+        yield from stores
+    except ManifestMismatch as error:
+        if studio is None:
+            raise
+        raise ManifestMismatch(
+            f"{error}; the model's answers stay in their file, and none is paid for twice"
+        ) from error
+
+
+def _identity(plan: Plan, settings: Synth, studio: Studio | None) -> dict[str, Any]:
+    """What shapes the files."""
+    told: dict[str, Any] = {"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()}
     if studio:
         told["teacher"] = studio.settings.identity()
     if settings.mix and settings.mix.abstentions:
         told["imported"] = [content_hash(path) for path in settings.mix.abstentions]
-    return config_hash(told)
+    return told
 
 
 class _Kept:

@@ -92,7 +92,7 @@ def test_an_endpoint_that_never_answers_ends_a_rollout_and_its_episodes_can_be_p
 ) -> None:
     endpoint.answers = [replace(says(), body=b"<html>welcome</html>")]
     stage = Stage(tmp_path, 40)
-    with pytest.raises(InfrastructureError, match="first 20 episodes .*no chat.*--retry-masked"):
+    with pytest.raises(InfrastructureError, match=r"first 20 episodes .*no chat.*--retry-masked"):
         stage.roll("openai:m", openai_policy("m", endpoint.url, retries=0), concurrency=4)
     assert 0 < len(stage.traces()) <= 24
     endpoint.answers = [says(content="Hi.")]
