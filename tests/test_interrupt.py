@@ -45,15 +45,15 @@ def interrupted(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
 def test_an_interrupted_synthesis_says_one_line_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = [*SYNTH, "--limit", "200", "--out", "tasks.jsonl"]
+    command = [*SYNTH, "--limit", "100", "--out", "tasks.jsonl"]
     with started(tmp_path, command) as process:
         assert process.stderr
         next(line for line in process.stderr if line.startswith("synth: "))
         assert interrupted(process) == (130, GOES_ON)
     monkeypatch.chdir(tmp_path)
-    assert 0 < len(list(read("tasks.jsonl", Task))) < 200
+    assert 0 < len(list(read("tasks.jsonl", Task))) < 100
     assert cli.call(command) == 0
-    assert len(list(read("tasks.jsonl", Task))) == 200
+    assert len(list(read("tasks.jsonl", Task))) == 100
 
 
 @pytest.mark.parametrize("verb", ["synth", "rollout"])

@@ -30,6 +30,8 @@ PATH = "/chat/completions"
 which takes more time than all the rest."""
 CONNECT = 10.0
 """Seconds until nobody is taken to be there."""
+FEW = 4
+"""Short pauses in a row that the user is told of, each; from then on at each power of two."""
 SILENT = 20
 """Requests lost in a row before any is answered, after which going on is in vain."""
 
@@ -123,8 +125,11 @@ class Endpoint:
         await self._client.close()
 
     def _tell(self, found: Trouble, failed: int, pause: float) -> None:
-        """Of many requests that fail together, the one that failed most often tells the user."""
-        if failed > self._told:
+        """Of many requests that fail together, the one that failed most often tells the user; of
+        short pauses, the first few and then ever fewer.
+        """
+        often = failed > FEW and pause < 1 and failed & (failed - 1)
+        if failed > self._told and not often:
             self._told = failed
             self._notify(f"{found.told}; trying again in {pause:.1f} s")
 

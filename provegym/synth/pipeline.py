@@ -85,8 +85,8 @@ def synthesize(
     server's first world.
 
     Raises InputError if the servers or the model yield too few tasks, and ManifestMismatch where
-    `out` was made by other settings or worlds; with a model BudgetSpent, EndpointDown, and UnknownName for a
-    language that turns cannot be checked for. What is written stays.
+    `out` was made by other settings or worlds; with a model BudgetSpent, EndpointDown, and
+    UnknownName for a language that turns cannot be checked for. What is written stays.
     """
     for language in studio.settings.languages if studio else ():
         named(language)

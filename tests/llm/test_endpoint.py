@@ -270,3 +270,9 @@ def test_an_endpoint_that_answered_once_is_not_given_up(
 ) -> None:
     endpoint.answers = [OK, replace(OK, cut=True)]
     assert [type(end) for end in desk.run(many_lost, retries=0)[1:]] == [ModelFault] * 29
+
+
+def test_of_many_short_pauses_the_user_hears_ever_less(endpoint: ScriptedServer, desk: Any) -> None:
+    endpoint.answers = [fails(429)] * 100 + [OK]
+    desk.ask()
+    assert len(desk.told) == 4 + 4  # after 1, 2, 3 and 4 failures, then after 8, 16, 32 and 64
