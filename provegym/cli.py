@@ -69,6 +69,12 @@ EXTRAS = {
 """Which optional part of the installation brings a library."""
 
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
+RESUMABLE = frozenset({"graph", "rollout", "run", "synth", "train", "warmstart"})
+"""Verbs that go on where they were interrupted."""
+
+
 def main() -> None:
     """Entry point of the `provegym` command."""
     sys.exit(call(sys.argv[1:]))
@@ -76,13 +82,13 @@ def main() -> None:
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; the one place where errors end."""
+    arguments = arguments or ["--help"]
     try:
         take_in(Path.cwd())
         command = typer.main.get_command(app)
-        arguments = arguments or ["--help"]
         code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
         sys.stdout.flush()
-        return code
+        return _interrupted(arguments[0]) if code == INTERRUPTED else code
     except OSError as error:
         terminal.abandon_output()
         terminal.complain(f"cannot go on: {error}; what was written stays")
@@ -98,8 +104,14 @@ def call(arguments: Sequence[str]) -> int:
             raise
         terminal.complain(f"{error.name} is needed: pip install 'provegym[{EXTRAS[error.name]}]'")
         return 2
-    except typer.Abort:
-        return 130
+    except (typer.Abort, KeyboardInterrupt):
+        return _interrupted(arguments[0])
+
+
+def _interrupted(verb: str) -> int:
+    again = "; the same command goes on" if verb in RESUMABLE else ""
+    terminal.note(f"interrupted{again}")
+    return INTERRUPTED
 
 
 def take_in(folder: Path) -> None:
@@ -217,7 +229,7 @@ def rollout(
     from provegym.llm.factory import policy_factory
     from provegym.rollout.run import load_tasks, rollout_file
 
-    sampling = {"base_url": base_url, "temperature": temperature, "max_tokens": max_tokens}
+    sampling = {"temperature": temperature, "max_tokens": max_tokens}
     content = worlds.content(load_tasks(tasks))
     make_policy = own_policy(policy, temperature, max_tokens) or policy_factory(
         policy,

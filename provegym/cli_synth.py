@@ -33,6 +33,7 @@ Dollars = Annotated[
 Tokens = Annotated[
     int | None, typer.Option(min=0, help="Most tokens that a model may read and write.")
 ]
+Limit = Annotated[int | None, typer.Option(min=1, max=10_000_000, help="Certified tasks to write.")]
 EngineName = Annotated[
     str | None,
     typer.Option(help="local (two processes) or ray (a cluster): the same comes out."),
@@ -48,7 +49,7 @@ def synth(
     base_url: BaseUrl = None,
     budget_usd: Dollars = None,
     budget_tokens: Tokens = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Certified tasks to write.")] = None,
+    limit: Limit = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
     servers: Servers = None,
     engine: EngineName = None,

@@ -30,6 +30,10 @@ from provegym.types import Kind
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
+MOST_TASKS = 10_000_000
+"""Of one file, and worlds of one synthesis (ours: larger numbers are slips)."""
+MOST_TURNS = 100
+"""Of one task, and calls of one chain (ours, too)."""
 Positive = Annotated[float, Field(gt=0)]
 
 Edges = Literal["executed", "llm", "union"]
@@ -144,8 +148,10 @@ class Mix(Section):
 
     @model_validator(mode="after")
     def _something_is_wanted(self) -> Mix:
-        if set(self.kinds) != set(get_args(Kind)) or not sum(self.kinds.values()):
+        if set(self.kinds) != set(get_args(Kind)):
             raise ValueError(f"kinds needs a number of each of {', '.join(get_args(Kind))}")
+        if not sum(self.kinds.values()):
+            raise ValueError("kinds has no number above 0; give one to some kind")
         if not all(n > 0 for n in self.lengths) or not sum(self.lengths.values()):
             raise ValueError("lengths needs the share of some number of calls, from 1 on")
         return self
@@ -154,13 +160,13 @@ class Mix(Section):
 class Synth(Section):
     """Tasks from live worlds. `limit` counts certified tasks."""
 
-    limit: Count = 400
-    world_seeds: Count = 40
+    limit: Annotated[int, Field(ge=1, le=MOST_TASKS)] = 400
+    world_seeds: Annotated[int, Field(ge=1, le=MOST_TASKS)] = 40
     """How many worlds the tasks are spread over (ours)."""
     min_turns: Count = 2
-    max_turns: Count = 3
+    max_turns: Annotated[int, Field(ge=1, le=MOST_TURNS)] = 3
     min_chain: Count = 2
-    max_chain: Count = 5
+    max_chain: Annotated[int, Field(ge=1, le=MOST_TURNS)] = 5
     tools_per_task: Natural = 0
     """Most tools that a task shows, distractors included; 0 means whole servers."""
     max_prompt_tokens: Count = 12_384
@@ -451,8 +457,13 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "too_short":
         return f"{path} is empty; give at least {first['ctx']['min_length']}{more}"
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    value = "" if first["type"] == "value_error" else f" is {first['input']!r}, should be"
+    value = "" if first["type"] == "value_error" else f" is {_short(first['input'])}, should be"
     return f"{path}{value or ':'} {reason}{more}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def _hint(location: tuple[int | str, ...]) -> str:

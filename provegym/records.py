@@ -31,6 +31,7 @@ import msgspec
 from msgspec import Struct
 from pydantic import BaseModel
 
+from provegym.differences import named
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
 from provegym.types import SCHEMA, Task
 
@@ -47,6 +48,9 @@ class _Head(Struct):
 class Manifest(Struct, frozen=True):
     """What made a file. Two manifests of one file may differ in `cost`, `complete` and `rows` only.
 
+    `settings` are those that `config` is the hash of, where a stage can be taken up again: to name
+    what differs.
+
     `config`, `world` and `parent` are hex SHA-256 hashes: of the stage's settings (`config_hash`),
     of the worlds' content, and of the file the stage read (`content_hash`); "" where there is none.
     `cost` is what making the file took, summed over all resumed runs (units are in the keys).
@@ -61,6 +65,7 @@ class Manifest(Struct, frozen=True):
     complete: bool = False
     rows: int = 0
     schema: int = SCHEMA
+    settings: dict[str, Any] = {}
 
 
 def beside(path: Path, name: str, suffix: str = ".jsonl") -> Path:
@@ -213,11 +218,19 @@ def config_hash(settings: object) -> str:
 
     Takes pydantic models, structs and plain JSON-like values. Raises ValueError on NaN.
     """
+    return hashlib.sha256(_canonical(settings).encode()).hexdigest()
+
+
+def plain(settings: object) -> Any:
+    """The same settings as a file of JSON gives them back."""
+    return json.loads(_canonical(settings))
+
+
+def _canonical(settings: object) -> str:
     if isinstance(settings, BaseModel):
         settings = settings.model_dump(mode="json")
-    plain = msgspec.to_builtins(settings)
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    built = msgspec.to_builtins(settings)
+    return json.dumps(built, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class Store(Generic[T]):
@@ -374,11 +387,15 @@ def check_manifest(path: str | Path, found: Manifest, wanted: Manifest) -> None:
     """Raise `ManifestMismatch`, naming the field and both values, unless both made one file."""
     for field, meaning in _IDENTITY.items():
         old, new = getattr(found, field), getattr(wanted, field)
-        if old != new:
-            raise ManifestMismatch(
-                f"{path} was made with {meaning} {_short(old)}, but {_short(new)} is asked for "
-                f"now; {_remedy(path)}"
-            )
+        if old == new:
+            continue
+        both = field == "config" and found.settings and wanted.settings
+        if both and (told := named(found.settings, wanted.settings)):
+            raise ManifestMismatch(f"{path} was made with other settings ({told}); {_remedy(path)}")
+        raise ManifestMismatch(
+            f"{path} was made with {meaning} {_short(old)}, but {_short(new)} is asked for now; "
+            f"{_remedy(path)}"
+        )
 
 
 def _remedy(path: str | Path) -> str:

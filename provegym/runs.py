@@ -22,12 +22,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from msgspec import Struct
 
 from provegym import learning, records, servers, terminal, worlds
 from provegym.config import RunConfig, Synth, Teacher
+from provegym.differences import differences
 from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import Measure, Report, difference, measure_file, report
 from provegym.evals.stats import Estimate
@@ -146,30 +146,30 @@ def warm_start(config: RunConfig, show: Show, target: Path | None = None) -> Pat
 
 
 def claim(config: RunConfig) -> None:
-    """Make the run's folder and note its settings there, or see that they are the same."""
-    path = config.run.folder / "run.json"
+    """Make the run's folder and note its settings there, or see that they are the same.
+
+    Raises `ManifestMismatch` for a folder that holds a run of other settings or something else.
+    """
+    folder = config.run.folder
+    path = folder / "run.json"
     wanted = config.identity()
     if not path.exists():
+        if folder.exists() and not (folder.is_dir() and all(map(_is_part, folder.iterdir()))):
+            raise ManifestMismatch(
+                f"{folder} holds something else than a run; choose another run.out"
+            )
         records.write_atomic(path, [json.dumps(wanted, indent=2).encode()])
         return
-    for key, old, new in _differences(json.loads(path.read_text("utf-8")), wanted):
+    for key, old, new in differences(json.loads(path.read_text("utf-8")), wanted):
         raise ManifestMismatch(
-            f"{config.run.folder} holds a run with {key} {old!r}, but {new!r} is asked for now; "
+            f"{folder} holds a run with {key} {old!r}, but {new!r} is asked for now; "
             "delete it or choose another run.out"
         )
 
 
-def _differences(found: Any, wanted: Any, key: str = "") -> list[tuple[str, Any, Any]]:
-    """Paths at which two settings differ, with both values."""
-    if not (isinstance(found, dict) and isinstance(wanted, dict)):
-        return [(key, found, wanted)] if found != wanted else []
-    return [
-        difference
-        for name in {**found, **wanted}
-        for difference in _differences(
-            found.get(name), wanted.get(name), f"{key}.{name}".lstrip(".")
-        )
-    ]
+def _is_part(path: Path) -> bool:
+    """Whether it is what `provegym train` leaves, or a killed process that was to note settings."""
+    return path.name in ("warm", "grpo", "sft") or path.name.startswith(".run.json.")
 
 
 def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]:

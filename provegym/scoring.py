@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from provegym import records
+from provegym.errors import InputError
 from provegym.pairs import pairs
 from provegym.rewards.explain import explain as explain_trace
 from provegym.rewards.presets import Preset
@@ -43,14 +44,15 @@ def score_files(
     """Score every trace, in order, into `out`; with `explain`, the reasons into a text beside it.
 
     Raises `UnknownName` for the preset, `BrokenRecord` for a line that cannot be read, and
-    `InputError` for a trace whose task is not among the tasks (see `provegym.pairs`) or a task id
-    used twice. `out` is written whole or not at all, and replaces nothing but scores.
+    `InputError` for a file without traces, a trace whose task is not among the tasks (see
+    `provegym.pairs`) or a task id used twice. `out` is written whole or not at all, and replaces
+    nothing but scores.
     """
     chosen = preset_of(preset)
     records.check_output(out, "scores", (tasks, traces))
     known = {task.id: task for task in records.read_distinct(tasks, Task)}
     scores: list[Score] = []
-    records.write_atomic(out, _lines(pairs(known, tasks, traces), chosen, scores))
+    records.write_atomic(out, _lines(pairs(known, tasks, traces), chosen, scores, traces))
     made_by = records.Manifest(
         "scores",
         config=records.config_hash(chosen),
@@ -76,12 +78,14 @@ def summarize(scores: list[Score], preset: str, explained: Path | None = None) -
 
 
 def _lines(
-    played: Iterable[tuple[Task, Trace]], preset: Preset, scores: list[Score]
+    played: Iterable[tuple[Task, Trace]], preset: Preset, scores: list[Score], traces: Path
 ) -> Iterator[bytes]:
-    """Each score as it is made, which is also added to `scores`."""
+    """Each score as it is made, which is also added to `scores`. Raises `InputError` if none is."""
     for task, trace in played:
         scores.append(score(task, trace, preset))
         yield records.encode(scores[-1])
+    if not scores:
+        raise InputError(f"{traces} holds no trace; make some with `provegym rollout`")
 
 
 def _reasons(played: Iterable[tuple[Task, Trace]], preset: Preset) -> Iterator[bytes]:

@@ -147,6 +147,19 @@ def test_score_says_where_the_reasons_are(provegym: Command, scored: list[str]) 
     assert told["explained"] == reasons
 
 
+def test_a_file_without_traces_is_refused_by_all_who_read_it(
+    provegym: Command, scored: list[str]
+) -> None:
+    tasks, traces, out = scored[2], scored[4], scored[-1]
+    Path(traces).write_bytes(b"")
+    rescore = ["rescore", "--tasks", tasks, "--traces", traces, "--out", out]
+    for command in (scored, rescore, ["eval", tasks, traces]):
+        ran = provegym(*command)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{traces} holds no trace; make some with `provegym rollout`" in ran.err
+    assert not Path(out).exists()
+
+
 def test_bad_input_is_one_line_and_2_and_writes_nothing(
     provegym: Command, scored: list[str]
 ) -> None:
@@ -166,7 +179,7 @@ def test_bad_input_is_one_line_and_2_and_writes_nothing(
     [
         (InputError("two\nlines"), 2, "error: two lines\n"),
         (InfrastructureError("gone"), 1, "error: gone\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
         (
             ModuleNotFoundError("No module named 'trl'", name="trl"),
             2,

@@ -119,6 +119,29 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_rollout_goes_on_at_another_address_but_not_with_other_sampling(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks, out = tmp_path / "tasks.jsonl", tmp_path / "traces.jsonl"
+    records.write_atomic(
+        tasks,
+        [
+            records.encode(Task(f"t{n}", "abstention", (Turn("Hi."),), servers=("banking",)))
+            for n in range(2)
+        ],
+    )
+    play = ["rollout", str(tasks), "--policy", "openai:m", "--out", str(out)]
+    play += ["--concurrency", "1", "--base-url"]
+    with ScriptedServer(answers=[says("Hello."), fails(400, "no")]) as server:
+        assert cli.call([*play, server.url]) == 0
+    with ScriptedServer(answers=[says("Hello.")]) as server:
+        assert cli.call([*play, server.url, "--retry-masked"]) == 0
+        assert len(server.requests) == 1
+        capsys.readouterr()
+        assert cli.call([*play, server.url, "--temperature", "0.5"]) == 2
+    assert "(settings.temperature: null, now 0.5)" in capsys.readouterr().err
+
+
 def test_a_rollout_at_a_wrong_base_url_is_refused_before_an_episode_is_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

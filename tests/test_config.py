@@ -173,3 +173,27 @@ def test_every_published_config_loads() -> None:
     paths = sorted((Path(__file__).parents[1] / "configs").glob("*.toml"))
     names = [config.load(path).run.name for path in paths]
     assert names == [path.stem for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ("synth.limit=99999999999999999999999", "less than or equal to 10000000"),
+        ("synth.max_turns=100000", "less than or equal to 100"),
+        (
+            "synth.mix.kinds={workflow=0,clarification=0,abstention=0}",
+            "kinds has no number above 0; give one to some kind",
+        ),
+        ("synth.mix.kinds={workflow=1}", "kinds needs a number of each of workflow"),
+        (f"synth.limit={'x' * 10_000}", "should be"),
+    ],
+)
+def test_numbers_that_are_slips_are_refused_in_a_short_line(
+    tmp_path: Path, told: str, message: str
+) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text('[run]\nname = "r"\nservers = ["banking"]\n', "utf-8")
+    with pytest.raises(InputError) as caught:
+        config.load(path, [told])
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 500

@@ -17,10 +17,20 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-CORE = {"types", "errors", "seeding", "records", "pairs"}
+CORE = {"types", "errors", "seeding", "differences", "records", "pairs"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
-    *("types", "errors", "seeding", "records", "pairs", "config", "scoring", "worlds"),
+    *(
+        "types",
+        "errors",
+        "seeding",
+        "differences",
+        "records",
+        "pairs",
+        "config",
+        "scoring",
+        "worlds",
+    ),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add"),
     *("showing", "names"),
@@ -33,7 +43,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
     "seeding": set(),
-    "records": {"types", "errors", "seeding"},
+    "differences": set(),
+    "records": {"types", "errors", "seeding", "differences"},
     "pairs": {"types", "errors", "records"},
     "world": CORE,
     "servers": CORE | {"world"},

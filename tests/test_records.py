@@ -372,6 +372,20 @@ def test_what_made_the_file_must_be_the_same_to_resume_it(
     assert path.read_bytes() == before
 
 
+def test_a_file_of_other_settings_is_refused_by_what_differs(tmp_path: Path) -> None:
+    path, told = tmp_path / "x.jsonl", {"synth": {"limit": 12, "shares": [1, 2], "edges": "llm"}}
+    made = msgspec.structs.replace(MADE, settings=told)
+    with Store(path, Row, made) as store:
+        store.append(Row("a"))
+    other = {"synth": {"limit": 20, "shares": [1, 2]}, "engine": "x" * 99}
+    with pytest.raises(ManifestMismatch) as caught:
+        Store(path, Row, msgspec.structs.replace(made, config="d" * 64, settings=other))
+    assert str(caught.value).startswith(
+        f"{path} was made with other settings (synth.limit: 12, now 20; "
+        f'synth.edges: "llm", now null; engine: null, now "{"x" * 59}...); delete it with'
+    )
+
+
 def test_a_file_without_a_manifest_is_never_appended_to(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"id":"a"}\n{"torn')

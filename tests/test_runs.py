@@ -164,6 +164,28 @@ def test_other_settings_are_refused_by_their_name(tmp_path: Path) -> None:
         runs.claim(small(tmp_path, "grpo.steps=3"))
 
 
+def test_a_folder_that_holds_no_run_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = small(tmp_path)
+    settings.run.folder.mkdir()
+    kept = settings.run.folder / "thesis.md"
+    kept.write_text("mine", "utf-8")
+    told = ["run", str(tmp_path / "small.toml"), "--set", f"run.out={settings.run.folder}"]
+    assert cli.call(told) == 2
+    assert "holds something else than a run" in capsys.readouterr().err
+    assert list(settings.run.folder.iterdir()) == [kept]
+
+
+def test_an_empty_folder_may_become_a_run(tmp_path: Path) -> None:
+    settings = small(tmp_path)
+    settings.run.folder.mkdir()
+    (settings.run.folder / ".run.json.k1ll3d").touch()  # of a process that was killed
+    runs.claim(settings)
+    runs.claim(settings)
+    assert (settings.run.folder / "run.json").is_file()
+
+
 def test_a_run_goes_on_with_another_budget_but_not_with_another_teacher(tmp_path: Path) -> None:
     runs.claim(small(tmp_path, "teacher.model=m", "teacher.budget_tokens=5"))
     runs.claim(small(tmp_path, "teacher.model=m", "teacher.budget_tokens=9", "teacher.timeout=1"))

@@ -46,11 +46,16 @@ def load(name: str, path: Path) -> Benchmark:
     try:
         found = list(reader(path))
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not as {title} is published: {error!r}") from error
+        raise InputError(f"{path} is not as {title} is published: {_reason(error)}") from error
     if not any(item.texts for _, item in found):
         raise InputError(f"{path} holds no tasks of {title}; give the folder of its data files")
     files = sorted({file for file, _ in found})
     return Benchmark(title, _version(files), tuple(item for _, item in found))
+
+
+def _reason(error: Exception) -> str:
+    """One of bytes would hold them all in its repr; a missing key is nothing but its repr."""
+    return str(error) if isinstance(error, UnicodeDecodeError) else repr(error)[:200]
 
 
 def _version(files: Iterable[Path]) -> str:
@@ -143,7 +148,7 @@ def _bfcl_calls(name: str, answer: Any) -> Iterator[tuple[str, Any]]:
 def _call(text: str) -> ast.Call:
     body = ast.parse(text, mode="eval").body
     if not isinstance(body, ast.Call):
-        raise ValueError(f"{text!r} is no call")
+        raise ValueError(f"{text[:80]!r} is no call")
     return body
 
 

@@ -55,9 +55,12 @@ class Stats(Struct, frozen=True):
         idle = sum(map(len, self.never_called.values()))
         met, unmet = (sum(map(len, codes.values())) for codes in (self.refused, self.never_refused))
         largest = max(self.servers.values(), default=0) / max(1, self.tasks)
+        codes = f"{met} of {met + unmet} refusal codes met"
+        if not met + unmet:
+            codes = "refusal codes unknown (no conversations beside the tasks)"
         return (
             f"{sum(self.called.values())} of {sum(self.called.values()) + idle} tools called, "
-            f"{met} of {met + unmet} refusal codes met, "
+            f"{codes}, "
             f"{self.cross_server_share:.1%} of the workflows across servers, "
             f"at most {largest:.1%} of the tasks about one server"
         )
@@ -100,6 +103,7 @@ def stats(
     tasks = list(read_tasks(path))
     talks = beside(path, "conversations")
     conversations = list(read(talks, Trace)) if talks.exists() else []
+    declared = (codes or {}) if talks.exists() else {}
     failures = _failures(tasks, conversations)
     active = [t for t in tasks if t.kind != "abstention"]
     tools = Counter(call.name for task in tasks for _, call in task.ground_truth)
@@ -123,8 +127,8 @@ def stats(
         refusals=_sorted(_code(call) for _, call in failures if call.outcome != "ok"),
         cross_server=sum(crossing),
         cross_server_share=sum(workflows) / len(workflows) if workflows else 0.0,
-        refused=_codes(failures, owners, codes or {}, unused, met=True),
-        never_refused=_codes(failures, owners, codes or {}, unused, met=False),
+        refused=_codes(failures, owners, declared, unused, met=True),
+        never_refused=_codes(failures, owners, declared, unused, met=False),
         called={name: len(known[name]) - len(idle) for name, idle in unused.items()},
     )
 

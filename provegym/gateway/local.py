@@ -53,7 +53,9 @@ def launcher(settings: Settings) -> Launch:
 async def launch(plan: Plan) -> Local:
     """Start a worker and wait for its port. Raises InfrastructureError where there is none."""
     command = (sys.executable, "-m", "provegym.gateway.worker")
-    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+    process = await asyncio.create_subprocess_exec(  # Ctrl-C is for the front, which ends it
+        *command, stdin=PIPE, stdout=PIPE, start_new_session=True
+    )
     try:
         return Local(process, await asyncio.wait_for(_greet(process, plan), START_SECONDS))
     except BaseException as error:

@@ -51,7 +51,7 @@ class Serving:
 
 def main() -> None:
     """A worker as a process; see `provegym.gateway.local` for how it is spoken to."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the front hears Ctrl-C too, and ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the front's, which ends us
     plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
     serving = Serving(plan)
 

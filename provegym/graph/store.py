@@ -22,7 +22,7 @@ def load(path: Path) -> Graph:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
-        raise InputError(f"{path}: not a graph: {error}") from error
+        raise InputError(f"{path} is not a graph ({error}); choose another path") from error
 
 
 def save(graph: Graph, path: Path) -> None:

@@ -30,6 +30,10 @@ PATH = "/chat/completions"
 which takes more time than all the rest."""
 CONNECT = 10.0
 """Seconds until nobody is taken to be there."""
+FEW = 4
+"""Short pauses in a row that the user is told of, each; from then on at each power of two."""
+SILENT = 20
+"""Requests lost in a row before any is answered, after which going on is in vain."""
 
 Notify = Callable[[str], None]
 """Told what the user may want to know while waiting."""
@@ -58,7 +62,7 @@ class Endpoint:
             max_retries=0,
             timeout=httpx2.Timeout(None, connect=min(CONNECT, timeout)),
         )
-        self._answers = self._told = 0
+        self._answers = self._told = self._lost = 0
         self._closing = False
         self.sending: set[asyncio.Task[Any] | None] = set()
         """The tasks that have a request on the wire."""
@@ -67,10 +71,28 @@ class Endpoint:
         """The body of the answer, which is in the cache by then; None where the conversation is
         too long for the model.
 
-        Raises `EndpointDown` where the endpoint turned the request away for `patience` seconds,
-        `ModelFault` where only this request fails, `BudgetSpent`, and `InputError` for what the
-        user has to mend.
+        Raises `EndpointDown` where the endpoint turned the request away for `patience` seconds or
+        never answered one of `SILENT`, `ModelFault` where only this request fails, `BudgetSpent`,
+        and `InputError` for what the user has to mend.
         """
+        try:
+            found = await self._asked(request)
+        except EndpointDown:
+            raise
+        except ModelFault as fault:
+            self._lost += 1
+            if self._lost >= SILENT and not self._answers:
+                raise EndpointDown(
+                    f"the endpoint never answered with a chat completion: {fault}; see that the "
+                    "base URL is that of OpenAI's protocol (it mostly ends in /v1), then run the "
+                    "same command again: what is finished is kept"
+                ) from fault
+            raise
+        self._lost = 0
+        return found
+
+    async def _asked(self, request: Request) -> bytes | None:
+        """The same, whatever became of other requests."""
         failed = alone = answers = 0
         since = 0.0
         while isinstance(found := await self._attempt(request), Trouble):
@@ -103,8 +125,11 @@ class Endpoint:
         await self._client.close()
 
     def _tell(self, found: Trouble, failed: int, pause: float) -> None:
-        """Of many requests that fail together, the one that failed most often tells the user."""
-        if failed > self._told:
+        """Of many requests that fail together, the one that failed most often tells the user; of
+        short pauses, the first few and then ever fewer.
+        """
+        often = failed > FEW and pause < 1 and failed & (failed - 1)
+        if failed > self._told and not often:
             self._told = failed
             self._notify(f"{found.told}; trying again in {pause:.1f} s")
 

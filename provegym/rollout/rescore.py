@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from provegym.errors import InputError
 from provegym.pairs import pairs
 from provegym.records import (
     Manifest,
@@ -60,12 +61,14 @@ def rescore_file(
 ) -> TraceSummary:
     """Replay every trace into `out`, in order; `out` is written whole or not at all.
 
-    Raises `InputError` for a broken file and for a trace whose task is not among the tasks (see
-    `provegym.pairs`).
+    Raises `InputError` for a broken or empty file and for a trace whose task is not among the
+    tasks (see `provegym.pairs`).
     """
     check_output(out, "traces", (tasks, traces))
     by_id = {task.id: task for task in load_tasks(tasks)}
     total = sum(1 for _ in read(traces, Trace))
+    if not total:
+        raise InputError(f"{traces} holds no trace; make some with `provegym rollout`")
 
     def lines() -> Iterator[bytes]:
         for number, (task, trace) in enumerate(pairs(by_id, tasks, traces), start=1):

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from provegym.errors import InputError
+from provegym.errors import InfrastructureError, InputError
 from provegym.records import (
     Manifest,
     Store,
     config_hash,
     content_hash,
     encode,
+    plain,
     read,
     read_tasks,
     write_atomic,
@@ -31,7 +32,7 @@ from provegym.rollout.loop import (
     run_episode,
 )
 from provegym.rollout.reply import PolicyFactory, aclose
-from provegym.rollout.summary import TraceSummary, is_masked, summarize
+from provegym.rollout.summary import TraceSummary, is_masked, last_fault, summarize
 from provegym.seeding import derive
 from provegym.types import Task, Trace
 
@@ -39,6 +40,8 @@ SessionOpener = Callable[[Task], Session]
 """Opens a fresh session of a task's world; raises `InfrastructureError` for our faults."""
 Progress = Callable[[int, int], None]
 """Called with the number of traces written so far and the number wanted."""
+MOST_LOST = 20
+"""Episodes lost to faults before any is played to its end, after which going on is in vain."""
 
 
 class Job(NamedTuple):
@@ -80,24 +83,25 @@ def rollout_file(
 
     Rows stand in the order of the tasks, whatever finished first, and each is written once all
     before it are; so a killed run goes on where it stopped. `concurrency` episodes run at once.
-    `settings` is what else shapes the policy (endpoint, sampling) and `world` the hash of the
+    `settings` is what else shapes the policy (sampling, weights) and `world` the hash of the
     worlds' content: both stand in the manifest. Our faults are masked and counted; with
     `retry_masked` the episodes that an earlier run lost so are played again, and stand last.
 
     Raises `InputError` for bad numbers, a broken or doubled task or a file that another
-    configuration made, `BudgetSpent` from the policy; what was written stays.
+    configuration made, `BudgetSpent` from the policy, and `InfrastructureError` where the first
+    `MOST_LOST` episodes are all lost to faults; what was written stays.
     """
     jobs = _jobs(tasks, policy, trials, seed)
     if concurrency < 1:
         raise InputError(f"concurrency is {concurrency}; it must be at least 1")
+    told = {"policy": policy, "trials": trials, "limits": limits, "settings": dict(settings or {})}
     made_by = Manifest(
         "traces",
-        config=config_hash(
-            {"policy": policy, "trials": trials, "limits": limits, "settings": dict(settings or {})}
-        ),
+        config=config_hash(told),
         seed=seed,
         world=world,
         parent=content_hash(tasks),
+        settings=plain(told),
     )
     if retry_masked and out.exists():
         _forget_masked(out, made_by)
@@ -175,7 +179,8 @@ class _Run:
         self._open, self._make, self._limits = open_session, make_policy, limits
         self._todo = [job for job in jobs if job.trace_id not in store.keys]
         self._done: dict[int, Trace] = {}
-        self._written = 0
+        self._written = self._lost = 0
+        self._played = False
         self._tokens = {"prompt_tokens": 0.0, "completion_tokens": 0.0}
 
     async def all(self, concurrency: int) -> None:
@@ -196,6 +201,18 @@ class _Run:
             trace = await play(job, self._open, self._make, self._limits)
             self._done[place] = trace
             self._write_ready()
+            self._see_that_some_are_played(trace)
+
+    def _see_that_some_are_played(self, trace: Trace) -> None:
+        """Raise `InfrastructureError` where all episodes so far were lost to faults."""
+        self._lost += is_masked(trace)
+        self._played = self._played or not is_masked(trace)
+        if self._lost >= MOST_LOST and not self._played:
+            raise InfrastructureError(
+                f"the first {self._lost} episodes were all lost to faults that are not the "
+                f"policy's, the last to {last_fault(trace)}; mend the cause and run the same "
+                "command again with --retry-masked"
+            )
 
     def _write_ready(self) -> None:
         """Write what no earlier episode is missing for."""

@@ -36,6 +36,12 @@ def is_masked(trace: Trace) -> bool:
     )
 
 
+def last_fault(trace: Trace) -> str:
+    """The fault that the trace tells of last; a server's, where it tells of none."""
+    told = [str(message["fault"]) for message in trace.messages if "fault" in message]
+    return told[-1] if told else "a server's fault"
+
+
 def summarize(traces: Iterable[Trace]) -> TraceSummary:
     """Count, in one pass."""
     totals: Counter[str] = Counter()

@@ -8,7 +8,7 @@ not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from provegym import records
 from provegym.config import Synth
 from provegym.dataset.dedupe import Duplicates, Sayings
 from provegym.dataset.languages import named
-from provegym.errors import InputError
+from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.edges import Graph
 from provegym.records import Manifest, Store, beside, config_hash, content_hash, read
 from provegym.synth.crew import Crew, hired
@@ -41,6 +42,22 @@ PARTS = (0.5, 0.6, 0.7, 0.8, 0.9)
 not met before."""
 MOST_CANDIDATES = 40
 """Candidates per wanted task before synthesis stops as hopeless."""
+UNUSABLE = frozenset(
+    {
+        *("model_fault", "model_refused", "cut_off", "broken_json"),
+        *("broken_call", "empty_answer", "prose_only", "unknown_tool"),
+    }
+)
+"""Reasons that a model's answers cannot even be read, or call nothing."""
+MOST_UNUSABLE = 40
+"""Candidates in a row that are lost so, with no task at all, before a model is given up."""
+OF_SETTINGS = frozenset(
+    {
+        *("short_chains", "too_many_tools", "no_other_server", "nothing_to_leave_out"),
+        *("nothing_to_hide", "duplicate"),
+    }
+)
+"""Reasons that lie with servers, worlds and kinds, also where a model makes the candidates."""
 
 
 class Summary(Struct, frozen=True):
@@ -67,42 +84,58 @@ def synthesize(
     computes, and changes nothing about what is written. The manifests carry the content of each
     server's first world.
 
-    Raises InputError if the servers yield too few tasks, and ManifestMismatch where `out` was made
-    by other settings or worlds; with a model BudgetSpent, EndpointDown, and UnknownName for a
-    language that turns cannot be checked for. What is written stays.
+    Raises InputError if the servers or the model yield too few tasks, and ManifestMismatch where
+    `out` was made by other settings or worlds; with a model BudgetSpent, EndpointDown, and
+    UnknownName for a language that turns cannot be checked for. What is written stays.
     """
     for language in studio.settings.languages if studio else ():
         named(language)
     world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
-    config = _identity(plan, settings, studio)
+    told = _identity(plan, settings, studio)
+    config, plainly = config_hash(told), records.plain(told)
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(Store(path, kind, Manifest(name, config, plan.seed, world)))
+        stores = (
+            Store(path, kind, Manifest(name, config, plan.seed, world, settings=plainly))
             for path, kind, name in (
                 (out, Task, "tasks"),
                 (beside(out, "conversations"), Trace, "conversations"),
                 (beside(out, "rejections"), Rejection, "rejections"),
             )
-        ]
+        )
+        files = [stack.enter_context(store) for store in _told_of_answers(stores, studio)]
         if not files[0].complete:
             maker = Maker(plan, settings, graph)
             crew = stack.enter_context(hired(maker, graph, studio, cluster))
             if studio:
                 progress = studio.forecasting(progress, settings.limit, len(files[0].keys))
             try:
-                _make(files, maker, crew, _Kept(files[0].path, said=studio is not None), progress)
+                model = studio.settings.model if studio else ""
+                _make(files, maker, crew, _Kept(files[0].path, said=bool(studio)), model, progress)
             finally:
                 files[0].sync(crew.cost(files[0].manifest.cost))
     return summarize(out)
 
 
-def _identity(plan: Plan, settings: Synth, studio: Studio | None) -> str:
-    told = {"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()}
+def _told_of_answers(stores: Iterator[Any], studio: Studio | None) -> Iterator[Any]:
+    """The same; a refusal says that what a model was paid for is not lost with the files."""
+    try:
+        yield from stores
+    except ManifestMismatch as error:
+        if studio is None:
+            raise
+        raise ManifestMismatch(
+            f"{error}; the model's answers stay in their file, and none is paid for twice"
+        ) from error
+
+
+def _identity(plan: Plan, settings: Synth, studio: Studio | None) -> dict[str, Any]:
+    """What shapes the files."""
+    told: dict[str, Any] = {"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()}
     if studio:
         told["teacher"] = studio.settings.identity()
     if settings.mix and settings.mix.abstentions:
         told["imported"] = [content_hash(path) for path in settings.mix.abstentions]
-    return config_hash(told)
+    return told
 
 
 class _Kept:
@@ -132,6 +165,7 @@ def _make(
     maker: Maker,
     crew: Crew,
     kept: _Kept,
+    model: str,
     progress: Callable[[int, int], None],
 ) -> None:
     """All candidates that are missing, part by part, and the end of the files.
@@ -139,6 +173,7 @@ def _make(
     Raises InputError where too few candidates become tasks.
     """
     tasks, conversations, rejections = files
+    unusable = 0
     limit = maker.settings.limit
     most = limit * MOST_CANDIDATES
     queue = Queue(limit if crew.refills else most, map(maker.number, rejections.keys))
@@ -154,12 +189,12 @@ def _make(
                     progress(len(tasks.keys), limit)
                 else:
                     queue.leave(i)
+                unusable = unusable + 1 if _is_unusable(outcome) else 0
+                if model and not tasks.keys and unusable >= MOST_UNUSABLE:
+                    raise _too_few(files, limit, model)
             now = due.below(end)
     if len(tasks.keys) < limit:
-        raise InputError(
-            f"only {len(tasks.keys)} of {limit} tasks after {most} candidates, "
-            f"rejected as {_commonest(rejections.path)}; allow more worlds, servers or kinds"
-        )
+        raise _too_few(files, limit, model)
     for file in (rejections, conversations, tasks):
         file.finish()
 
@@ -206,10 +241,25 @@ def _keep(files: list[Any], outcome: Outcome, kept: _Kept) -> bool:
     return True
 
 
-def _commonest(rejections: Path) -> str:
-    """The three reasons given most often, with their counts."""
-    reasons = Counter(r.reason for r in read(rejections, Rejection))
-    return ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
+def _is_unusable(outcome: Outcome) -> bool:
+    return isinstance(outcome, Rejection) and outcome.reason in UNUSABLE
+
+
+def _too_few(files: list[Any], limit: int, model: str) -> InputError:
+    """What to tell where too few candidates became tasks, with the three commonest reasons."""
+    tasks, _, rejections = files
+    reasons = Counter(r.reason for r in read(rejections.path, Rejection))
+    common = reasons.most_common(3)
+    mend = "allow more worlds, servers or kinds"
+    if model and not {reason for reason, _ in common} <= OF_SETTINGS:
+        mend = (
+            f"the model {model!r} does not write tasks as it is asked: take another one, or see "
+            "its chat template, teacher.mode and teacher.max_tokens"
+        )
+    return InputError(
+        f"only {len(tasks.keys)} of {limit} tasks after {len(tasks.keys | rejections.keys)} "
+        f"candidates, rejected as {', '.join(f'{why} ({count})' for why, count in common)}; {mend}"
+    )
 
 
 def summarize(out: Path) -> Summary:

@@ -6,6 +6,7 @@ is told where the caller finds servers.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -75,7 +76,10 @@ class Twin:
 
     def __enter__(self) -> Twin:
         command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(  # Ctrl-C is for this process, which ends the other
+            command, stdin=pipe, stdout=pipe, start_new_session=True
+        )
         self._send(self._order)
         return self
 
@@ -129,13 +133,17 @@ class Worker:
 
 
 def serve() -> None:
-    """What the second process runs until its input ends."""
+    """What the second process runs until its input ends, or nobody is left to read."""
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     sys.path[:] = order.path
     worker = Worker(order)
     for line in sys.stdin.buffer:
-        sys.stdout.buffer.write(worker.answer(line) + b"\n")
-        sys.stdout.buffer.flush()
+        answer = worker.answer(line) + b"\n"
+        try:
+            sys.stdout.buffer.write(answer)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os._exit(1)  # the other was killed; to flush at the end would fail, too
 
 
 def to_make(numbers: Sequence[tuple[int, int]], aims: Codes) -> Request:

@@ -137,3 +137,11 @@ def test_an_answer_that_is_no_call_is_named(tmp_path: Path, answers: Path) -> No
         answers.write_text(f'{{"id": "a", "ground_truth": [["{answer}"]]}}\n')
         with pytest.raises(InputError, match="the answer of a is not as it is published"):
             load("bfcl", tmp_path)
+
+
+def test_a_large_binary_file_is_refused_in_one_short_line(tmp_path: Path) -> None:
+    path = tmp_path / "BFCL_v4_x.json"
+    path.write_bytes(b"\xff" * 1_000_000)
+    with pytest.raises(InputError, match="can't decode byte 0xff") as caught:
+        load("bfcl", path)
+    assert len(str(caught.value)) < 300

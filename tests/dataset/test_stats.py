@@ -237,3 +237,10 @@ def test_tables_that_leave_abstentions_out_say_so(tmp_path: Path) -> None:
     heads = {heads[0]: heads[1] for heads, _ in stats(path).tables()}
     assert heads["kinds"] == "tasks"
     assert heads["information"] == heads["perturbations"] == "tasks but abstentions"
+
+
+def test_without_conversations_nothing_is_said_of_refusal_codes(tmp_path: Path) -> None:
+    path = write(tmp_path, "tasks.jsonl", TASKS)
+    found = stats(path, {"bank": ["look", "pay"]}, {"bank": {"too_hot"}})
+    assert (found.refused, found.never_refused) == ({}, {})
+    assert "refusal codes unknown (no conversations beside the tasks)" in found.coverage()

@@ -89,5 +89,5 @@ def test_a_stored_graph_is_used_until_the_schemas_change(tmp_path: Path) -> None
 def test_a_broken_graph_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "graph.json"
     path.write_text("{")
-    with pytest.raises(InputError, match=r"graph\.json: not a graph"):
+    with pytest.raises(InputError, match=r"graph\.json is not a graph .*choose another path"):
         load(path)

@@ -236,3 +236,43 @@ def test_an_endpoint_that_closes_during_a_pause_asks_no_more(
 
     desk.run(work)
     assert len(endpoint.seen) == 1
+
+
+async def many_lost(teacher: Teacher) -> list[Any]:
+    """What becomes of thirty requests, one after the other."""
+    return [
+        (await asyncio.gather(teacher.complete(user(f"{n}"), seed=1), return_exceptions=True))[0]
+        for n in range(30)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (replace(OK, body=b"<html>welcome</html>"), "no chat completion"),
+        (replace(OK, cut=True), "Connection error"),
+        (fails(400, "no such field"), "no such field"),
+    ],
+)
+def test_an_endpoint_that_never_answers_with_a_completion_is_given_up(
+    endpoint: ScriptedServer, desk: Any, broken: Response, told: str
+) -> None:
+    endpoint.answers = [broken]
+    ends = desk.run(many_lost, retries=0)
+    assert [type(end) for end in ends[:19]] == [ModelFault] * 19
+    assert type(ends[19]) is EndpointDown
+    assert "never answered with a chat completion" in str(ends[19])
+    assert told in str(ends[19])
+
+
+def test_an_endpoint_that_answered_once_is_not_given_up(
+    endpoint: ScriptedServer, desk: Any
+) -> None:
+    endpoint.answers = [OK, replace(OK, cut=True)]
+    assert [type(end) for end in desk.run(many_lost, retries=0)[1:]] == [ModelFault] * 29
+
+
+def test_of_many_short_pauses_the_user_hears_ever_less(endpoint: ScriptedServer, desk: Any) -> None:
+    endpoint.answers = [fails(429)] * 100 + [OK]
+    desk.ask()
+    assert len(desk.told) == 4 + 4  # after 1, 2, 3 and 4 failures, then after 8, 16, 32 and 64

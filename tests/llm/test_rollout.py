@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from provegym import worlds
+from provegym.errors import InfrastructureError
 from provegym.llm.client import openai_policy
 from provegym.llm.scripted import ScriptedServer, fails, says
 from provegym.records import encode, read, write_atomic
@@ -81,3 +85,27 @@ def test_an_endpoint_that_fails_masks_its_episodes_and_the_run_goes_on(
     (fault,) = summary.faults
     assert fault.startswith("ModelFault")
     assert "out of memory" in fault
+
+
+def test_an_endpoint_that_never_answers_ends_a_rollout_and_its_episodes_can_be_played_again(
+    endpoint: ScriptedServer, tmp_path: Path
+) -> None:
+    endpoint.answers = [replace(says(), body=b"<html>welcome</html>")]
+    stage = Stage(tmp_path, 40)
+    with pytest.raises(InfrastructureError, match=r"first 20 episodes .*no chat.*--retry-masked"):
+        stage.roll("openai:m", openai_policy("m", endpoint.url, retries=0), concurrency=4)
+    assert 0 < len(stage.traces()) <= 24
+    endpoint.answers = [says(content="Hi.")]
+    policy = openai_policy("m", endpoint.url)
+    summary = stage.roll("openai:m", policy, concurrency=4, retry_masked=True)
+    assert (summary.traces, summary.masked) == (40, 0)
+
+
+def test_a_rollout_goes_on_past_lost_episodes_once_one_was_played(
+    endpoint: ScriptedServer, tmp_path: Path
+) -> None:
+    page = replace(says(), body=b"<html>welcome</html>")
+    endpoint.answers = [says(content="Hi."), says(content="Hi."), page]
+    stage = Stage(tmp_path, 30)
+    summary = stage.roll("openai:m", openai_policy("m", endpoint.url), concurrency=1)
+    assert (summary.traces, summary.masked) == (30, 29)

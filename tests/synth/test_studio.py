@@ -352,5 +352,34 @@ def test_a_budget_of_a_thousand_tokens_stops_at_once_and_a_larger_one_goes_on(
 
 
 def test_another_model_may_not_go_on_with_a_file(graph: Graph, whole: Path) -> None:
-    with ScriptedServer(competent()) as server, pytest.raises(InputError, match="other settings"):
+    with (
+        ScriptedServer(competent()) as server,
+        pytest.raises(
+            InputError, match=r"\(teacher\.temperature: 0\.7, now 0\.1\).*none is paid for twice"
+        ),
+    ):
         run(server, graph, whole, temperature=0.1)
+
+
+def test_an_endpoint_that_only_gives_pages_ends_the_run_and_another_goes_on(
+    graph: Graph, tmp_path: Path
+) -> None:
+    script, mended = competent(), [False]
+    page = Response(body=b"<html>welcome</html>")
+    out = tmp_path / "tasks.jsonl"
+    with ScriptedServer(lambda request: script(request) if mended[0] else page) as server:
+        with pytest.raises(EndpointDown, match=r"never answered with a chat completion: .*no chat"):
+            run(server, graph, out, FEW, retries=0)
+        assert len(server.requests) < 40  # not all candidates of each task
+        mended[0] = True
+        assert run(server, graph, out, FEW).tasks == FEW.limit
+
+
+def test_a_model_whose_answers_cannot_be_read_is_given_up_and_named(
+    graph: Graph, tmp_path: Path
+) -> None:
+    out = tmp_path / "tasks.jsonl"
+    with pytest.raises(InputError, match=r"after 40 candidates.*broken_json.*the model 'm'"):
+        made(lambda request: says("Sure! Here you go."), graph, out, SETTINGS)
+    assert len(list(read(out.with_name("rejections.jsonl"), Rejection))) == 40
+    assert made(competent(), graph, out, SETTINGS)[0].tasks == SETTINGS.limit

@@ -1,0 +1,81 @@
+"""Ctrl-C, as a terminal sends it: to the whole process group of a command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from provegym import cli
+from provegym.llm.scripted import Json, Response, ScriptedServer
+from provegym.records import read
+from provegym.types import Task
+
+START = [sys.executable, "-c", "from provegym.cli import main; main()"]
+GOES_ON = ["interrupted; the same command goes on"]
+SYNTH = ["synth", "--servers", "banking"]
+
+
+def started(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
+    """The command in a process group of its own."""
+    return subprocess.Popen(
+        [*START, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
+    """Its exit code after a Ctrl-C, and what it said from then on besides its progress."""
+    assert process.stderr
+    os.killpg(process.pid, signal.SIGINT)
+    rest = process.stderr.read().splitlines()
+    return process.wait(), [line for line in rest if not line.startswith("synth: ")]
+
+
+def test_an_interrupted_synthesis_says_one_line_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [*SYNTH, "--limit", "100", "--out", "tasks.jsonl"]
+    with started(tmp_path, command) as process:
+        assert process.stderr
+        next(line for line in process.stderr if line.startswith("synth: "))
+        assert interrupted(process) == (130, GOES_ON)
+    monkeypatch.chdir(tmp_path)
+    assert 0 < len(list(read("tasks.jsonl", Task))) < 100
+    assert cli.call(command) == 0
+    assert len(list(read("tasks.jsonl", Task))) == 100
+
+
+@pytest.mark.parametrize("verb", ["synth", "rollout"])
+def test_a_command_that_waits_for_a_model_is_interrupted_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.call([*SYNTH, "--limit", "2", "--out", "tasks.jsonl"]) == 0
+    asked = threading.Event()
+
+    def hold(_: Json) -> Response:
+        asked.set()
+        return Response(hold=True)
+
+    with ScriptedServer(hold) as server:
+        model = ["openai:m", "--base-url", server.url]
+        command = {
+            "synth": [*SYNTH, "--limit", "1", "--out", "m.jsonl", "--teacher", *model],
+            "rollout": ["rollout", "tasks.jsonl", "--out", "traces.jsonl", "--policy", *model],
+        }[verb]
+        with started(tmp_path, command) as process:
+            assert asked.wait(120)
+            code, told = interrupted(process)
+    assert (code, told[-1:]) == (130, GOES_ON)
+    assert not [line for line in told if "Traceback" in line or "Error" in line]
