@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from provegym import servers as library
 from provegym.dataset.leaks import GRANTED
+from provegym.dataset.told import FOUND
 from provegym.synth import say, vain
 from provegym.synth.brief import CHAINS, Brief, akin
 from provegym.synth.draft import Draft, DraftTurn, error_rate, flawless
@@ -347,4 +348,7 @@ class Drafter:
 
 
 def _reply(steps: Sequence[Step]) -> str:
-    return "Done." if any(s.write for s in steps) else "Here is what I found."
+    done = any(s.write for s in steps)
+    if done and not steps[-1].write:
+        return f"Done. {FOUND}"
+    return "Done." if done else FOUND
