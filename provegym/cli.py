@@ -176,8 +176,11 @@ def certify(
     failed: dict[str, list[str]] = {}
     with terminal.progress("certify") as advance:
         for number, task in enumerate(loaded, start=1):
-            found = examine(task, world_of(task))
-            checks = {**found.checks, "same_digest": found.digest == task.certificate.digest}
+            world = world_of(task)
+            found = examine(task, world)
+            same_digest = found.digest == task.certificate.digest
+            same_time = task.reference_time == world.cast.start.isoformat()
+            checks = {**found.checks, "same_digest": same_digest, "same_time": same_time}
             if missed := failed_of(checks):
                 failed[task.id] = missed
             advance(number, len(loaded))

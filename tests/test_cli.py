@@ -257,6 +257,17 @@ def test_certify_finds_a_task_that_was_tampered_with(
     assert list(json.loads(told.out)["failed"]) == [broken.id]
 
 
+def test_certify_finds_a_task_that_tells_another_time_than_its_world_has(
+    provegym: Command, made: Path, tmp_path: Path
+) -> None:
+    first, *others = records.read(made, Task)
+    dated = msgspec.structs.replace(first, reference_time="yesterday")
+    records.write_atomic(tmp_path / "tasks.jsonl", map(records.encode, [dated, *others]))
+    told = provegym("certify", tmp_path / "tasks.jsonl", "--json")
+    assert told.code == 1
+    assert json.loads(told.out)["failed"] == {dated.id: ["same_time"]}
+
+
 def test_the_oracle_scores_the_maximum_and_replays_to_the_same_scores(
     provegym: Command, made: Path, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from provegym.dataset.told import reply
 from provegym.records import encode
 from provegym.rollout.loop import system_prompt, tools_at
 from provegym.types import GroundCall, Task, Turn
@@ -26,7 +27,8 @@ def opening(task: Task) -> list[Message]:
 def messages(task: Task) -> list[Message]:
     """All user turns, calls, results and replies: what the oracle says and hears, a call a message.
 
-    Results are those that the ground truth recorded; no session is opened.
+    Results are those that the ground truth recorded; no session is opened. Replies say what was
+    found, where the oracle only says that something was.
     """
     said = opening(task)[:1]
     number = 0
@@ -35,7 +37,7 @@ def messages(task: Task) -> list[Message]:
         for call in turn.calls:
             said += _called(call, f"call_{number}")
             number += 1
-        said.append({"role": "assistant", "content": turn.reply or "Done."})
+        said.append({"role": "assistant", "content": reply(turn)})
     return said
 
 

@@ -8,6 +8,7 @@ never the value itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -55,11 +56,17 @@ def _shown(f: Field, steps: tuple[str, ...], entity: str) -> Iterator[tuple[str,
 
 @lru_cache(maxsize=4096)
 def taken(tool: Tool) -> tuple[tuple[str, str], ...]:
-    """(kind, parameter) of every parameter that takes such a value, or a list of them."""
+    """(kind, parameter) of every parameter that takes such a value, or a list of them: no amount
+    that only filters what is read, for nobody looks for what costs as much as something else.
+    """
     found = ((p.item or p, p.name) for p in tool.parameters)
-    return tuple(
-        (f.format.name, name) for f, name in found if f.format and f.format.name in CARRIED
-    )
+    kinds = CARRIED.keys() - ({"money"} if tool.effect == "read" else set())
+    return tuple((f.format.name, name) for f, name in found if f.format and f.format.name in kinds)
+
+
+def looks_ahead(parameter: str, value: str, now: datetime) -> bool:
+    """Whether a read is to look back to a time that is yet to come, and so would show nothing."""
+    return parameter == "since" and value[:10] > now.date().isoformat()
 
 
 def leaves(

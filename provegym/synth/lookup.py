@@ -75,9 +75,15 @@ def filters(tool: Tool, rows: Sequence[Row], rnd: Random) -> dict[str, str]:
     odd = [p for p in tool.parameters if p.choices and rnd.random() < FILTERED]
     found |= {p.name: rnd.choice(p.choices) for p in odd}
     found |= owners(tool, rows[-1])
-    words = [w for row in rows for slot in slots_of(row.label) if (w := _traits(row).get(slot))]
-    found |= {"query": rnd.choice(words)} if words else {}
+    said = [word for row in rows for word in words(row)]
+    found |= {"query": rnd.choice(said)} if said else {}
     return {name: v for name, v in found.items() if rnd.random() < FILTERED}
+
+
+def words(row: Row) -> list[str]:
+    """What people call the row by: the texts that its label is made of."""
+    known = _traits(row)
+    return [known[slot] for slot in slots_of(row.label) if slot in known]
 
 
 def _traits(row: Row) -> dict[str, str]:

@@ -6,12 +6,14 @@ on a fresh one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from provegym import servers as library
 from provegym.dataset.leaks import GRANTED
+from provegym.dataset.told import FOUND
 from provegym.synth import say, vain
 from provegym.synth.brief import CHAINS, Brief, akin
 from provegym.synth.draft import Draft, DraftTurn, error_rate, flawless
@@ -19,9 +21,10 @@ from provegym.synth.filters import MAX_ERROR_RATE
 from provegym.synth.lookup import alternatives
 from provegym.synth.machine import MAX_MESSAGES
 from provegym.synth.perturb import strip_enums, tool_list
-from provegym.synth.plan import MAX_CALLS, Planner, Refusal, Step, tools_of
+from provegym.synth.plan import MAX_CALLS, Planner, Refusal, Step, tools_of, uses_of
 from provegym.synth.vain import Attempt
-from provegym.types import Perturbations
+from provegym.synth.ways import two_ways
+from provegym.types import Perturbations, Ref
 from provegym.world.server import Server
 
 ATTEMPTS = 6
@@ -136,19 +139,29 @@ class Drafter:
         """The steps that are put into words. Of few words, a look-up that needs no argument goes
         unsaid where a later call shows that it is needed and only this tool can do it.
         """
-        used = {source for s in self.planner.steps for source in s.sources}
+        refs = [s.refs for s in self.planner.steps]
         spoken = []
         for s in steps:
-            if sparing and not (s.write or s.said) and s.id in used and self._alone(s.tool):
+            if sparing and not s.write and self._goes_unsaid(s, refs):
                 self.unsaid.add(s.tool)
             else:
                 spoken.append(s)
         return spoken or list(steps)
 
-    def _alone(self, name: str) -> bool:
-        """Whether the task makes no other look-up that does as well."""
-        others = alternatives(self._home(name), self.world.tools[name].tool)
-        return not others & {s.tool for s in self.planner.steps}
+    def _goes_unsaid(self, step: Step, refs: Sequence[Mapping[str, Ref]]) -> bool:
+        """Whether the look-up needs no words: what it shows is used, and nothing else shows it."""
+        used = uses_of(step, refs)
+        return bool(used) and not step.said and self._alone(step, used)
+
+    def _alone(self, step: Step, used: set[Any]) -> bool:
+        """Whether no other look-up of the task, and none that it shows the policy, does as well."""
+        others = alternatives(self._home(step.tool), self.world.tools[step.tool].tool)
+        if others & {s.tool for s in self.planner.steps}:
+            return False
+        limited = self.settings.tools_per_task
+        shown = others & set(tools_of(self.planner.steps)) if limited else others - {self.hidden}
+        tool = self.world.tools[step.tool].tool
+        return not two_ways(self.planner.before[step.id], tool, used, shown)
 
     def _played(self, steps: Sequence[Step], spoken: Sequence[Step]) -> tuple[Step, ...]:
         """The steps as the teacher makes them: it looks in vain only where no tool was named."""
@@ -167,7 +180,7 @@ class Drafter:
         """Turn 0 has what can be done `before`, and one wish that lacks a value; turn 1 supplies
         it, and goes on.
         """
-        first, *rest = self._spoken(steps, sparing=True)
+        first, *rest = self._begun(steps)
         tool = self.world.tools[first.tool].tool
         open_ = {
             n: v for n in sorted(tool.required & first.said.keys()) if (v := self._open(first, n))
@@ -186,6 +199,15 @@ class Drafter:
             DraftTurn(answer, self._played(steps, [first, *rest]), _reply(steps), clarifies=True),
         ]
 
+    def _begun(self, steps: Sequence[Step]) -> list[Step]:
+        """The steps that are put into words, of which the first is to lack something: no look-up
+        for what comes after it.
+        """
+        spoken = self._spoken(steps, sparing=True)
+        if uses_of(spoken[0], [s.refs for s in steps]) and not (spoken[0].said or spoken[0].write):
+            raise Rejected("two_ways")
+        return spoken
+
     def _open(self, step: Step, name: str) -> say.Vague | None:
         """Words that leave an argument open; None where the policy could tell the value anyway."""
         parameter = next(p for p in self.world.tools[step.tool].tool.parameters if p.name == name)
@@ -199,7 +221,7 @@ class Drafter:
 
     def _hide(self, steps: Sequence[Step]) -> list[DraftTurn]:
         """Turn 0 is one wish that lacks a tool; turn 1 brings it, and goes on."""
-        first, *rest = self._spoken(steps, sparing=True)
+        first, *rest = self._begun(steps)
         if not first.write or any(s.tool == first.tool for s in rest):
             raise Rejected("nothing_to_hide")
         self._hides(first.tool)
@@ -235,8 +257,7 @@ class Drafter:
             return []
         steps = self.planner.steps[refusal.start :]
         calls = [refusal.choice.refs, *(s.refs for s in steps)]
-        used = {ref.call for refs in calls for ref in refs.values()}
-        spoken = [s for s in steps if s.said or s.id not in used or not self._alone(s.tool)]
+        spoken = [s for s in steps if not self._goes_unsaid(s, calls)]
         self.unsaid |= {s.tool for s in steps if s not in spoken}
         if self._away() & {*tools_of(steps), refusal.tool} or not self._has_room(refusal.tool):
             return []
@@ -327,4 +348,7 @@ class Drafter:
 
 
 def _reply(steps: Sequence[Step]) -> str:
-    return "Done." if any(s.write for s in steps) else "Here is what I found."
+    done = any(s.write for s in steps)
+    if done and not steps[-1].write:
+        return f"Done. {FOUND}"
+    return "Done." if done else FOUND

@@ -7,7 +7,7 @@ discovery call is put in front. What cannot be named so that the policy could fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from provegym.dataset.leaks import id_shape
 from provegym.graph.entities import Handle, consumed, handles, noun, produced, unique_label
-from provegym.graph.leaves import CARRIED, Leaf, leaves, taken
+from provegym.graph.leaves import CARRIED, Leaf, leaves, looks_ahead, taken
+from provegym.rollout import pointer
 from provegym.synth import lookup, say, vain
 from provegym.synth.vain import Attempt
 from provegym.types import Ref
@@ -90,6 +91,8 @@ class Planner:
         self.crossing = len(session.world.servers) > 1
         self.rnd = rnd
         self.steps: list[Step] = []
+        self.before: dict[str, Session] = {}
+        """The moment before each step, by its id."""
         self.seen: list[Handle] = []
         self.leaves: list[Leaf] = []
         """Plain values shown so far, where the plan may lead to another server."""
@@ -192,6 +195,7 @@ class Planner:
         result = self.session.call(tool.name, choice.arguments)
         if result.outcome != "ok":
             return False
+        self.before[f"g{len(self.steps)}"] = before
         self._record(tool, choice, result.builtins(), self._failed(before, tool, choice))
         return True
 
@@ -284,11 +288,13 @@ class Planner:
         """(parameter, value of another server that it may take, words for it)."""
         at = {step.id: self._server(step.tool) for step in self.steps}
         abroad = [leaf for leaf in self.leaves if at[leaf.call] != self._server(tool.name)]
+        now = self.session.now
         return [
             (name, leaf, words)
             for kind, name in taken(tool)
             for leaf in abroad
-            if leaf.kind == kind and (words := self._pointed(leaf))
+            if leaf.kind == kind and not looks_ahead(name, leaf.value, now)
+            if (words := self._pointed(leaf))
         ]
 
     def _pointed(self, leaf: Leaf) -> str:
@@ -403,6 +409,12 @@ def _carrying(tool: Tool, choice: Choice, name: str, leaf: Leaf, words: str) -> 
         {**choice.refs, place: Ref(leaf.call, leaf.path)},
         {**choice.said, name: words},
     )
+
+
+def uses_of(step: Step, refs: Iterable[Mapping[str, Ref]]) -> set[Any]:
+    """The values in the step's result that the references lead to."""
+    paths = {ref.path for found in refs for ref in found.values() if ref.call == step.id}
+    return {pointer.resolve(step.result, path) for path in paths}
 
 
 def tools_of(steps: Iterable[Step]) -> list[str]:
