@@ -45,6 +45,15 @@ class Vague(Struct, frozen=True):
     words: str
     noun: str
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """All words that leave it open: "one of the cards", "a card", "some card"."""
+        return self.words, f"{_article(self.noun)} {self.noun}", f"some {self.noun}"
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeio" else "a"
+
 
 def phrase(tool: Tool, said: Mapping[str, str], rnd: Random) -> str:
     """One of the tool's phrases with its slots filled; optional parts go where a slot is empty."""
@@ -60,17 +69,20 @@ def vague_phrase(
     tool: Tool, said: Mapping[str, str], name: str, left_open: Vague, rnd: Random
 ) -> tuple[str, str]:
     """The same with the value of `name` left open, and what one may ask for: "the file {path}"
-    becomes "a certain file", and the question is which file. What the phrase calls it goes where
-    the words say it: "the label {label}" becomes "one of the labels".
+    becomes "a certain file" or "some file", and the question is which file. What the phrase calls
+    it goes where the words say it: "the label {label}" becomes "one of the labels" or "a label".
     """
     text = rnd.choice(tool.phrases)
     slot = _THING + rf"\{{{name}\}}"
     thing = re.search(slot, text)
-    text = re.sub(slot, r"a certain \1", text)
+    if thing:
+        text = re.sub(slot, rnd.choice(Vague(f"a certain {thing[1]}", thing[1]).ways), text)
     noun = rf"(?:{re.escape(left_open.noun)}|{re.escape(left_open.noun.split()[-1])})"
     named = rf'(?:\b(?:the|a|an|my|our) )?(?:\b{noun} )?"?\{{{name}\}}"?(?: {noun}\b)?'
     text = re.sub(named, f"{{{name}}}", text)
-    return _filled(text, {**said, name: left_open.words}), thing[1] if thing else left_open.noun
+    return _filled(text, {**said, name: rnd.choice(left_open.ways)}), thing[
+        1
+    ] if thing else left_open.noun
 
 
 def _filled(text: str, said: Mapping[str, str]) -> str:

@@ -82,18 +82,23 @@ def test_a_value_left_open_is_named_as_the_phrase_names_it() -> None:
     left_open = say.vague(path, "/home/ada/a.txt")
     assert left_open == say.Vague("a certain file", "file")
     said = {"path": "/home/ada/a.txt"}
-    texts = {say.vague_phrase(checksum, said, "path", left_open, Random(i)) for i in range(30)}
+    texts = {say.vague_phrase(checksum, said, "path", left_open, Random(i)) for i in range(60)}
     assert texts == {
-        ("Compute the checksum of a certain file", "file"),
-        ("Give me the checksum of a certain file", "file"),
+        (f"{wish} the checksum of {open_} file", "file")
+        for wish in ("Compute", "Give me")
+        for open_ in ("a certain", "a", "some")
     }
     link = tool("filesystem", "read_link")
     folder = say.vague(path, "/home/ada/latest")
     assert folder == say.Vague("a certain folder", "folder")
-    texts = {say.vague_phrase(link, said, "path", folder, Random(i)) for i in range(30)}
+    texts = {say.vague_phrase(link, said, "path", folder, Random(i)) for i in range(60)}
     assert texts == {
-        ("Tell me where a certain link points", "link"),
-        ("Show the target of a certain symbolic link", "symbolic link"),
+        told
+        for open_ in ("a certain", "a", "some")
+        for told in (
+            (f"Tell me where {open_} link points", "link"),
+            (f"Show the target of {open_} symbolic link", "symbolic link"),
+        )
     }
 
 
@@ -101,16 +106,28 @@ def test_what_is_left_open_replaces_all_that_names_it() -> None:
     label = tool("email", "label_email")
     left_open = say.Vague("one of the labels", "label")
     said = {"email_id": "E", "action": "add", "label": "work"}
-    texts = {say.vague_phrase(label, said, "label", left_open, Random(i))[0] for i in range(40)}
+    texts = {say.vague_phrase(label, said, "label", left_open, Random(i))[0] for i in range(80)}
     assert texts == {
-        "For E, add one of the labels",
-        "Please add one of the labels on E",
-        "I want you to add one of the labels on E",
+        f"{wish} {open_}{rest}"
+        for open_ in ("one of the labels", "a label", "some label")
+        for wish, rest in (
+            ("For E, add", ""),
+            ("Please add", " on E"),
+            ("I want you to add", " on E"),
+        )
     }
     cards = tool("payments", "list_customer_cards")
     whose = say.Vague("one of the customers", "customer")
-    texts = {say.vague_phrase(cards, {}, "customer_id", whose, Random(i))[0] for i in range(40)}
-    assert "Which cards can one of the customers be charged on" in texts
+    texts = {say.vague_phrase(cards, {}, "customer_id", whose, Random(i))[0] for i in range(80)}
+    for open_ in ("one of the customers", "a customer", "some customer"):
+        assert f"Which cards can {open_} be charged on" in texts
+
+
+def test_what_is_left_open_has_the_article_of_its_noun() -> None:
+    accounts = say.Vague("one of the accounts", "account")
+    assert accounts.ways == ("one of the accounts", "an account", "some account")
+    assert say.Vague("a certain date", "date").ways == ("a certain date", "a date", "some date")
+    assert say.Vague("one of the users", "user").ways[1] == "a user"
 
 
 @pytest.mark.parametrize(
