@@ -46,10 +46,15 @@ async def many(rooms: Rooms, body: ManyCalls, seconds: float) -> Results:
 
     Raises `InputError` as `one` does.
     """
-    _check_keys([call.session for call in body.calls if call.key])
+    check_many(body)
     found = {name: _find(rooms, name) for name in {call.session for call in body.calls}}
     jobs: list[Job] = [(found[call.session], call) for call in body.calls]
     return await _run(jobs, body.deadline or seconds)
+
+
+def check_many(body: ManyCalls) -> None:
+    """Raise `InputError` for what no batch may be, wherever its sessions live."""
+    _check_keys([call.session for call in body.calls if call.key])
 
 
 def code_of(error: SessionError) -> str:

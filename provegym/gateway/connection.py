@@ -59,7 +59,19 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is whole."""
         self._in_head = False
+        if not self.url.startswith(b"/"):
+            self._name_host()
         super().on_headers_complete()
+
+    def _name_host(self) -> None:
+        """A target with an authority says which host is meant, whatever the field Host says (RFC
+        9112, 3.2.2); uvicorn tells its app only of the field.
+        """
+        authority = self.url.partition(b"://")[2]
+        for end in (b"/", b"?", b"#"):
+            authority = authority.partition(end)[0]
+        self.headers[:] = [field for field in self.headers if field[0] != b"host"]
+        self.headers.append((b"host", authority))
 
     def on_message_complete(self) -> None:
         """The request is whole."""

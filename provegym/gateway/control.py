@@ -1,7 +1,7 @@
 """The control API: sessions for those who train and evaluate, as JSON over HTTP.
 
 It is told apart from the policy's tools by its paths. Every answer that is no success is
-`{"error": {"code", "message"}}`.
+`{"error": {"code", "message", "details"}}`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,25 @@ from provegym.gateway.door import is_deeper, may_be_deeper
 from provegym.gateway.openings import Openings
 from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
 from provegym.gateway.rooms import Open, Rooms, open_world
-from provegym.gateway.wire import MOST_LEVELS, ErrorAnswer, OpenSession, Problem
+from provegym.gateway.wire import (
+    MOST_LEVELS,
+    NO_JSON,
+    ErrorAnswer,
+    OpenSession,
+    Problem,
+    is_json,
+)
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 NO_SETTINGS = Limits()
-NO_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 _encode = msgspec.json.Encoder().encode
+
+
+class WrongType(InputError):
+    """A body that is not said to be JSON. A page of another origin may send such a one unasked,
+    where JSON makes its browser ask first, which nobody answers (Fetch, "CORS-safelisted").
+    """
 
 
 def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_world) -> list[Route]:
@@ -70,8 +82,12 @@ def _handler(operation: Operation, desk: Desk) -> Handler:
 
 
 async def _read(request: Request, operation: Operation) -> bytes:
-    """The body. Raises `InputError` for a task that is nested too deep."""
-    body = await request.body() or b"{}"
+    """The body. Raises `InputError` for a task that is nested too deep, `WrongType`."""
+    body = await request.body()
+    if not body:
+        return b"{}"
+    if not is_json(request.headers.get("content-type", "")):
+        raise WrongType("send the body with the header `Content-Type: application/json`")
     may_be = operation.body is OpenSession and may_be_deeper(body, MOST_LEVELS)
     if may_be and is_deeper(msgspec.json.decode(body), MOST_LEVELS):
         raise InputError(f"a task is nested at most {MOST_LEVELS} levels deep")
@@ -110,6 +126,8 @@ def _kind(error: Exception) -> tuple[int, str]:
         return 404 if isinstance(error, SessionUnknown) else 410, code_of(error)
     if isinstance(error, LimitReached):
         return 429, "limit_reached"
+    if isinstance(error, WrongType):
+        return 415, "wrong_type"
     if isinstance(error, UnknownName):
         return 422, "unknown_name"
     if isinstance(error, InputError):

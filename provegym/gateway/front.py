@@ -24,7 +24,7 @@ from provegym.gateway.guard import Guard
 from provegym.gateway.listening import runner
 from provegym.gateway.settings import Settings
 from provegym.gateway.upstream import Answer, Asked, Connection
-from provegym.gateway.wire import Opened
+from provegym.gateway.wire import NO_JSON, Opened
 
 Join = Callable[[Fleet, Asked], Awaitable[Answer]]
 
@@ -185,7 +185,7 @@ async def _respond(answer: Answer, send: Send) -> None:
 async def _tell(fault: InfrastructureError, asked: Asked, send: Send) -> None:
     """Our fault, in the form of the protocol that was spoken."""
     code = joined.code(fault)
-    error: dict[str, Any] = {"code": code, "message": str(fault)}
+    error: dict[str, Any] = {"code": code, "message": str(fault), "details": {}}
     body: dict[str, Any] = {"error": error}
     if asked.path.startswith(("/s/", "/mcp")):
         error = {"code": INTERNAL_ERROR, "message": str(fault), "data": {"code": code}}
@@ -204,7 +204,7 @@ class _Known(Struct):
 def _decoded(body: bytes) -> _Known:
     try:
         return msgspec.json.decode(body, type=_Known)
-    except msgspec.MsgspecError:
+    except NO_JSON:
         return _Known()  # the worker says what is wrong
 
 

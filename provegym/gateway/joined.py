@@ -11,12 +11,13 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from provegym import __version__
-from provegym.errors import InfrastructureError, WorkerLost
+from provegym.errors import InfrastructureError, InputError, WorkerLost
+from provegym.gateway.batch import check_many
 from provegym.gateway.fleet import Fleet, Worker
 from provegym.gateway.guard import knows_token
 from provegym.gateway.settings import Settings
 from provegym.gateway.upstream import Answer, Asked
-from provegym.gateway.wire import ManyCalls
+from provegym.gateway.wire import NO_JSON, ManyCalls, is_json
 
 JSON = [(b"content-type", b"application/json")]
 TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
@@ -75,7 +76,10 @@ async def calls(fleet: Fleet, asked: Asked, seconds: float) -> Answer:
     """
     try:
         batch = _many.decode(asked.body)
-    except msgspec.MsgspecError:
+        check_many(batch)
+    except (InputError, *NO_JSON):
+        batch = None
+    if batch is None or not is_json(_content_type(asked)):
         return await (await fleet.next()).pool.whole(asked)
     parts: defaultdict[str, list[int]] = defaultdict(list)
     for place, call in enumerate(batch.calls):
@@ -87,6 +91,10 @@ async def calls(fleet: Fleet, asked: Asked, seconds: float) -> Answer:
         for place, result in zip(places, part, strict=True):
             results[place] = result
     return Answer(200, JSON, _encode(_Results(results)))
+
+
+def _content_type(asked: Asked) -> str:
+    return dict(asked.headers).get(b"content-type", b"").decode("latin-1")
 
 
 async def _part(

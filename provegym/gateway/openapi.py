@@ -19,6 +19,7 @@ _ALWAYS = {
 _WITH_BODY = {
     "400": "The body is no JSON.",
     "413": "The body is too large.",
+    "415": "The body is not said to be JSON.",
     "422": "The body says what cannot be done; the message says what to do instead.",
 }
 _OF_SESSION = {

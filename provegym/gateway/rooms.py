@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from hashlib import blake2b
 from threading import Lock
 from time import perf_counter
@@ -16,6 +18,7 @@ from msgspec import Struct
 from provegym import servers, worlds
 from provegym.errors import InfrastructureError, InputError, ServerFault
 from provegym.gateway.metrics import METER
+from provegym.gateway.wire import NO_JSON
 from provegym.rollout import loop
 from provegym.rollout.parse import storable
 from provegym.rollout.reply import ToolCall
@@ -201,7 +204,7 @@ class Room:
     def snapshot(self) -> str:
         """Keep the state, and the calls that the score is about, under a name for `restore`."""
         self._taken += 1
-        name = f"s{self._taken}"
+        name = f"s{self._taken}-{secrets.token_urlsafe(8)}"  # of no other session
         self._snapshots[name] = _Kept(self.session.snapshot(), tuple(self._calls))
         if len(self._snapshots) > SNAPSHOTS:
             self._snapshots.popitem(last=False)
@@ -254,8 +257,13 @@ def _text(arguments: Arguments) -> str:
 
 
 def _mark(name: str, arguments: Arguments) -> bytes:
-    """What two calls with one key must have in common: the name and the arguments' very text."""
-    text = msgspec.json.encode((storable(name), _text(arguments)))
+    """What two calls with one key must have in common: the name and what the arguments say, however
+    they are spelt; of a text that is no JSON, every letter.
+    """
+    told = _text(arguments)
+    with suppress(NO_JSON):  # the session says that it is malformed
+        told = msgspec.json.encode(msgspec.json.decode(told), order="deterministic").decode()
+    text = msgspec.json.encode((storable(name), told))
     return blake2b(text, digest_size=16).digest()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta, Raw, Struct, field
 
 from provegym.types import Changes, Place, Task, Tool
@@ -51,6 +52,13 @@ Seconds = Annotated[
 ]
 _MOST = Meta(max_length=MOST_CALLS)
 _NO_ARGUMENTS = Raw(b"{}")
+NO_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""What decoding raises for bytes that are no such JSON."""
+
+
+def is_json(content_type: str) -> bool:
+    """Whether a header Content-Type names JSON."""
+    return content_type.partition(";")[0].strip().lower() == "application/json"
 
 
 class Request(Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,6 +196,7 @@ class Problem(Struct, frozen=True):
 
     code: str
     message: str
+    details: dict[str, Any] = {}
 
 
 class ErrorAnswer(Struct, frozen=True):

@@ -23,13 +23,15 @@ CLOCK = Clock()
 class Http:
     """Requests to one server, answers as status and JSON."""
 
+    content_type = "application/json"
+
     def __init__(self, url: str) -> None:
         self.place = urlsplit(url).netloc
 
     def raw(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.place, timeout=30)
         try:
-            connection.request(method, path, body)
+            connection.request(method, path, body, {"Content-Type": self.content_type})
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:
@@ -58,7 +60,7 @@ class Http:
     def error(self, method: str, path: str, body: Any = None) -> tuple[int, str, str]:
         status, answer = self(method, path, body)
         assert set(answer) == {"error"}
-        assert set(answer["error"]) == {"code", "message"}
+        assert set(answer["error"]) == {"code", "message", "details"}
         message = answer["error"]["message"]
         assert message
         assert "\n" not in message
@@ -459,3 +461,23 @@ def test_metrics_count_sessions_and_calls() -> None:
     }
     assert {key: after[key] - before.get(key, 0) for key in grown} == grown
     assert after["provegym_call_seconds_sum"] > before["provegym_call_seconds_sum"]
+
+
+def test_a_key_belongs_to_what_the_arguments_say_and_not_to_their_spelling(api: Http) -> None:
+    opened = api.open(seed=7, servers=["filesystem"])
+    file = {"path": "a.txt", "content": "b"}
+    spelt: list[Any] = [file, dict(reversed(file.items())), json.dumps(file, indent=2)]
+    calls = [{"name": "create_file", "arguments": each, "key": "one"} for each in spelt]
+    first, *others = api.calls(opened, *calls)
+    assert first["outcome"] == "ok"
+    assert others == [first, first]
+    other = {"name": "create_file", "arguments": {**file, "content": "c"}, "key": "one"}
+    assert api.calls(opened, other)[0]["value"]["error"]["code"] == "key_reused"
+
+
+def test_a_snapshot_belongs_to_its_session(api: Http) -> None:
+    one, two = api.open(), api.open()
+    kept = [api("POST", f"/v1/sessions/{each}/snapshot")[1]["snapshot"] for each in (one, two)]
+    found = api.error("POST", f"/v1/sessions/{two}/restore", {"snapshot": kept[0]})
+    assert found[:2] == (422, "invalid_input")
+    assert api("POST", f"/v1/sessions/{one}/restore", {"snapshot": kept[0]})[0] == 200

@@ -125,6 +125,18 @@ def test_the_document_names_every_answer_that_is_given(api: Http) -> None:
     outcomes = schemas["Result"]["properties"]["outcome"]["enum"]
     assert "infrastructure" in outcomes
     open_ = document()["paths"]["/v1/sessions"]["post"]
-    assert set(open_["responses"]) == {"201", "400", "401", "413", "422", "429", "503"}
+    assert set(open_["responses"]) == {"201", "400", "401", "413", "415", "422", "429", "503"}
     show = document()["paths"]["/v1/sessions/{session}"]["get"]
     assert set(show["responses"]) == {"200", "401", "404", "410", "503"}
+
+
+@pytest.mark.parametrize("told", ["text/plain", "text/plain; a=application/json", ""])
+def test_a_body_must_be_said_to_be_json(session: str, api: Http, told: str) -> None:
+    asked = Http(f"http://{api.place}")
+    asked.content_type = told
+    found = asked.error("POST", "/v1/sessions", {"seed": 7, "servers": ["pad"]})
+    assert found[:2] == (415, "wrong_type")
+    asked.content_type = "Application/JSON; charset=utf-8"
+    assert asked.open()
+    asked.content_type = "text/plain"
+    assert asked("POST", f"/v1/sessions/{session}/snapshot")[0] == 200  # nothing, of no type

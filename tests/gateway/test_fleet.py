@@ -103,6 +103,15 @@ def test_what_is_wrong_with_a_batch_is_said_as_by_one_worker(fleet: Served) -> N
     assert (answer.status, answer.code) == (422, "invalid_body")
     answer = post(fleet.url, "/v1/calls", b"{")
     assert (answer.status, answer.code) == (400, "not_json")
+    deep = b'{"calls": [{"session": "w0.x", "name": "a", "arguments": ' + b"[" * 100_000
+    answer = post(fleet.url, "/v1/calls", deep)
+    assert (answer.status, answer.code) == (400, "not_json")
+    calls = [{"session": "w0.x", "name": "a", "key": str(place)} for place in range(65)]
+    answer = post(fleet.url, "/v1/calls", {"calls": calls})
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    typed = {"content-type": "text/plain"}
+    answer = post(fleet.url, "/v1/calls", {"calls": calls[:1]}, **typed)
+    assert (answer.status, answer.code) == (415, "wrong_type")
 
 
 def test_an_id_that_no_worker_gave_is_unknown(fleet: Served) -> None:

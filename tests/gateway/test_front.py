@@ -62,6 +62,7 @@ class Asking:
             self.came.set()
 
         scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode()}
+        headers = {"content-type": "application/json", **headers}
         told = [(name.encode(), value.encode()) for name, value in headers.items()]
         await app({**scope, "query_string": b"", "headers": told}, receive, send)
 

@@ -401,4 +401,24 @@ def test_what_is_no_route_is_an_error_like_all_others(gateway: House) -> None:
     for method, path, status in [("GET", "/nothing", 404), ("PUT", "/v1/sessions", 405)]:
         answer = httpx2.request(method, f"{gateway.url}{path}", headers=bearer())
         assert answer.status_code == status
-        assert set(answer.json()["error"]) == {"code", "message"}
+        assert set(answer.json()["error"]) == {"code", "message", "details"}
+
+
+def test_the_host_that_a_whole_url_names_counts_and_not_the_field(gateway: House) -> None:
+    def asked(target: str, host: str) -> bytes:
+        told = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        return raw(gateway, told.encode()).partition(b"\r\n")[0]
+
+    for known in ("http://127.0.0.1/healthz", "http://[::1]:1/healthz", "HTTP://localhost/healthz"):
+        assert b" 200 " in asked(known, "127.0.0.1")
+    wrong = ("http://evil.example", "http://127.0.0.1@evil.example", "http://evil.example:1")
+    for evil in wrong:
+        assert b" 421 " in asked(f"{evil}/healthz?http://127.0.0.1/", "127.0.0.1")
+
+
+def test_a_body_whose_header_tells_that_it_is_too_long_is_not_waited_for(gateway: House) -> None:
+    for size in (gateway.settings.max_body + 1, 10**18, 10**19 - 1):
+        told = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        answer = raw(gateway, f"{told}Connection: close\r\nContent-Length: {size}\r\n\r\n".encode())
+        assert b" 413 " in answer.partition(b"\r\n")[0]
+        assert b"too_large" in answer
