@@ -261,7 +261,7 @@ def _mark(name: str, arguments: Arguments) -> bytes:
     they are spelt; of a text that is no JSON, every letter.
     """
     told = _text(arguments)
-    with suppress(NO_JSON):  # the session says that it is malformed
+    with suppress(*NO_JSON):  # the session says that it is malformed
         told = msgspec.json.encode(msgspec.json.decode(told), order="deterministic").decode()
     text = msgspec.json.encode((storable(name), told))
     return blake2b(text, digest_size=16).digest()
