@@ -227,6 +227,7 @@ def test_a_worker_is_told_what_concerns_it_and_no_more() -> None:
         assert head.decode().split("\r\n") == [
             "POST /v1/sessions/w0.x/calls HTTP/1.1",
             f"host: 127.0.0.1:{port}",
+            "content-type: application/json",
             "authorization: b",
             "content-length: 3",
             "",
