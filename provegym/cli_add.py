@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,9 +59,7 @@ def add(
         volatile=tuple(volatile or ()),
         hide=tuple(hide or ()),
     )
-    learned = take_in(
-        Path.cwd(), name, told, terminal.note if sys.stderr.isatty() else lambda text: None
-    )
+    learned = take_in(Path.cwd(), name, told)
     if json:
         terminal.as_json(learned)
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from provegym.errors import InputError
@@ -15,9 +14,8 @@ from provegym.records import write_atomic
 from provegym.servers import SERVERS
 
 
-def add(folder: Path, name: str, told: External, news: Callable[[str], None]) -> Learned:
-    """Find out about the server and add it to the folder's `provegym.toml`; `news` is told what
-    goes on.
+def add(folder: Path, name: str, told: External) -> Learned:
+    """Find out about the server and add it to the folder's `provegym.toml`.
 
     Raises `InputError` for a name that is taken and settings that do not fit, `ServerFault` where
     the server does not start; nothing is written then.
@@ -28,7 +26,7 @@ def add(folder: Path, name: str, told: External, news: Callable[[str], None]) ->
     settings.check(name, told, path)
     site = Site(name, path, told)
     try:
-        learned = site.learned(news)
+        learned = site.learned()
     finally:
         site.close()
     before = path.read_text("utf-8").rstrip("\n") + "\n\n" if path.exists() else ""
