@@ -107,6 +107,7 @@ async def ask(url: str, method: str, path: str, body: Any = None) -> Any:
     reader, writer = await asyncio.open_connection(host, int(port))
     text = b"" if body is None else json.dumps(body).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+    head += "Content-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text)
     answer = await reader.read()
     writer.close()
