@@ -16,7 +16,9 @@ from provegym.llm.scripted import Json, Response, ScriptedServer
 from provegym.records import read
 from provegym.types import Task
 
-START = [sys.executable, "-c", "from provegym.cli import main; main()"]
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A shell's background jobs, which tests may run in, do not hear of Ctrl-C."""
+START = [sys.executable, "-c", f"{LISTEN}; from provegym.cli import main; main()"]
 GOES_ON = ["interrupted; the same command goes on"]
 SYNTH = ["synth", "--servers", "banking"]
 
