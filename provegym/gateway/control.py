@@ -25,7 +25,7 @@ from provegym.errors import (
 )
 from provegym.gateway import metrics, openapi
 from provegym.gateway.batch import code_of
-from provegym.gateway.door import is_deeper, may_be_deeper
+from provegym.gateway.door import may_be_deeper
 from provegym.gateway.openings import Openings
 from provegym.gateway.operations import OPERATIONS, Desk, Limits, Operation, Settings
 from provegym.gateway.rooms import Open, Rooms, open_world
@@ -37,6 +37,7 @@ from provegym.gateway.wire import (
     Problem,
     is_json,
 )
+from provegym.world.validate import is_deeper
 
 Handler = Callable[[Request], Awaitable[Response]]
 

@@ -6,12 +6,13 @@ two requests with one id in flight get each other's answers. Both are stopped he
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from mcp import types
 from msgspec import Struct
+
+from provegym.world.validate import is_deeper
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -60,18 +61,3 @@ def in_flight(found: str | int) -> Refusal:
     """The refusal of a request whose id another one in flight has."""
     told = f"a request with the id {str(found)[:80]!r} is in flight; use another id"
     return Refusal(types.INVALID_REQUEST, told)
-
-
-def is_deeper(value: Any, levels: int) -> bool:
-    """Whether a JSON value is nested deeper than so many levels."""
-    level = [value]
-    for _ in range(levels):
-        level = [item for outer in level for item in _inner(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _inner(value: Any) -> Iterable[Any]:
-    items = value.values() if isinstance(value, dict) else value
-    return [item for item in items if isinstance(item, dict | list)]

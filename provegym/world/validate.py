@@ -95,7 +95,7 @@ def parse(text: bytes | str) -> dict[str, Any] | Problem:
         return _malformed(f"arguments are not JSON: {error}")
     if not isinstance(value, dict):
         return _malformed(f"arguments must be an object, got {_kind(value)}")
-    if _too_deep(value):
+    if is_deeper(value, MAX_DEPTH):
         return _malformed(f"arguments are nested deeper than {MAX_DEPTH} levels")
     return value
 
@@ -104,9 +104,10 @@ def _malformed(message: str) -> Problem:
     return Problem("malformed", "malformed", message)
 
 
-def _too_deep(value: Any) -> bool:
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether a JSON value is nested deeper than so many levels."""
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(levels):
         level = [item for outer in level for item in _items(outer)]
         if not level:
             return False
