@@ -31,15 +31,15 @@ def tool_list(
     than `MOST_TOOLS`.
     """
     away = set(hidden)
-    own = {n: t.schema for s in servers for n, t in s.tools.items() if n not in away}
-    foreign = {n: t.schema for s in others for n, t in s.tools.items()}
+    own = {n: t for s in servers for n, t in s.tools.items() if n not in away}
+    foreign = {n: t for s in others for n, t in s.tools.items()}
     room = max(0, min(most or MOST_TOOLS, MOST_TOOLS) - len(needed))
     count = min(distractors, room, len(foreign))
     rest = [n for n in own if n not in needed]
     fill = min(len(rest), room - count)
     names = [*needed, *rnd.sample(rest, fill), *rnd.sample(sorted(foreign), count)]
     rnd.shuffle(names)
-    return tuple({**foreign, **own}[name] for name in names), count
+    return tuple({**foreign, **own}[name].schema for name in names), count
 
 
 def strip_enums(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
