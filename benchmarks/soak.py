@@ -43,7 +43,7 @@ LIFE = 16
 """Calls, in the mean, until a session is reset."""
 REPLACED = 1 / 64
 """Share of ends at which it is closed and another opened instead. A server remembers the ids of
-ended sessions, up to 100,000; more of them would be what the memory shows.
+ended sessions, up to 10,000; more of them would be what the memory shows.
 """
 CHECKED = 0.1
 """Share of ends at which a digest is compared."""
