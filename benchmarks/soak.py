@@ -32,8 +32,8 @@ from provegym.world.sample import arguments
 
 SECONDS, SESSIONS, WORKERS = 600.0, 5000, 2
 WARM_UP = 0.3
-"""Share of the time before memory counts. Until then worlds are built, and caches fill: those of
-the calendar take some 250,000 calls a worker, which a short run does not make.
+"""Share of the time before memory counts. Until then worlds are built, and caches fill, which
+a short run shows as growth.
 """
 BLOCKS = 20
 """The regression sees means over so many spans, for samples that lie close are not independent."""
