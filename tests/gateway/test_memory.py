@@ -95,13 +95,14 @@ def test_what_is_kept_of_ended_sessions_stays_at_its_bounds(
     monkeypatch.setattr(openings, "REMEMBERED", 5)
     tables: list[Openings] = []
     monkeypatch.setattr(control, "Openings", lambda: tables.append(Openings()) or tables[-1])
-    with house(Settings(servers=("banking",))) as gateway:
+    with house(Settings(servers=("banking",))) as gateway, httpx2.Client(timeout=60) as client:
+        gateway.send = client.post
         for i in range(20):
             body = {"seed": 7, "servers": ["banking"], "key": f"k{i}"}
             name = gateway.post("/v1/sessions", body).json()["id"]
             called = gateway.ask(f"/s/{name}/mcp", "tools/call", {"name": "list_payees"})
             assert called.status_code == 200
-            assert httpx2.delete(f"{gateway.url}/v1/sessions/{name}").status_code == 200
+            assert client.delete(f"{gateway.url}/v1/sessions/{name}").status_code == 200
         assert len(gateway.rooms) == 0
         assert len(gateway.rooms._ended) == 10
     assert [len(table._known) for table in tables] == [5]
