@@ -94,7 +94,12 @@ def test_what_is_kept_of_ended_sessions_stays_at_its_bounds(
     monkeypatch.setattr(sessions, "REMEMBERED", 10)
     monkeypatch.setattr(openings, "REMEMBERED", 5)
     tables: list[Openings] = []
-    monkeypatch.setattr(control, "Openings", lambda: tables.append(Openings()) or tables[-1])
+
+    def table() -> Openings:
+        tables.append(Openings())
+        return tables[-1]
+
+    monkeypatch.setattr(control, "Openings", table)
     with house(Settings(servers=("banking",))) as gateway, httpx2.Client(timeout=60) as client:
         gateway.send = client.post
         for i in range(20):
@@ -105,7 +110,7 @@ def test_what_is_kept_of_ended_sessions_stays_at_its_bounds(
             assert client.delete(f"{gateway.url}/v1/sessions/{name}").status_code == 200
         assert len(gateway.rooms) == 0
         assert len(gateway.rooms._ended) == 10
-    assert [len(table._known) for table in tables] == [5]
+    assert [len(found._known) for found in tables] == [5]
     marks = [mark for mark, _ in tables[0]._known.values()]
     assert {type(mark) for mark in marks} == {bytes}, "a body, with its task, is not kept"
 
