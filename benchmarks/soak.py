@@ -32,8 +32,8 @@ from provegym.world.sample import arguments
 
 SECONDS, SESSIONS, WORKERS = 600.0, 5000, 2
 WARM_UP = 0.3
-"""Share of the time before memory counts. Until then worlds are built, and caches fill: those of
-the calendar take some 250,000 calls a worker, which a short run does not make.
+"""Share of the time before memory counts. Until then worlds are built, and caches fill, which
+a short run shows as growth.
 """
 BLOCKS = 20
 """The regression sees means over so many spans, for samples that lie close are not independent."""
@@ -43,7 +43,7 @@ LIFE = 16
 """Calls, in the mean, until a session is reset."""
 REPLACED = 1 / 64
 """Share of ends at which it is closed and another opened instead. A server remembers the ids of
-ended sessions, up to 100,000; more of them would be what the memory shows.
+ended sessions, up to 10,000; more of them would be what the memory shows.
 """
 CHECKED = 0.1
 """Share of ends at which a digest is compared."""

@@ -21,6 +21,8 @@ from provegym.gateway.rate import Rates, who_asks
 from provegym.gateway.settings import Settings, is_loopback
 
 Headers = tuple[tuple[bytes, bytes], ...]
+NAME_LENGTH = 253
+"""Most characters of a host's name (RFC 1035, 2.3.4, as text)."""
 
 
 class Refused(Exception):
@@ -122,6 +124,8 @@ def _name(host: str) -> str:
 
 def _known(name: str, settings: Settings) -> bool:
     """Whether a request may name the gateway so. No name can be rebound that is an address."""
+    if len(name) > NAME_LENGTH:  # what was once looked at is remembered
+        return False
     if is_loopback(name) or name == settings.host or name in settings.hosts:
         return True
     return not is_loopback(settings.host) and _is_address(name)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from hashlib import blake2b
+
+import msgspec
 
 from provegym.errors import InputError
 from provegym.gateway.wire import Opened, OpenSession
@@ -19,7 +22,8 @@ class Openings:
     """What was opened by which key, also while it is being opened. A failure is not remembered."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[OpenSession, asyncio.Future[Opened]]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[bytes, asyncio.Future[Opened]]] = OrderedDict()
+        """A mark of the body in place of it, for its task may be long; and what it opened."""
 
     async def once(self, body: OpenSession, work: Work) -> Opened:
         """What the first opening with the body's key gave; `work` opens it.
@@ -28,20 +32,21 @@ class Openings:
         """
         if body.key is None:
             return await work()
+        mark = blake2b(msgspec.json.encode(body, order="deterministic"), digest_size=16).digest()
         known = self._known.get(body.key)
         if known is None:
-            return await self._first(body.key, body, work)
-        if known[0] != body:
+            return await self._first(body.key, mark, work)
+        if known[0] != mark:
             raise InputError(f"the key {body.key[:80]!r} opened another session; use a new one")
         return await asyncio.shield(known[1])
 
-    async def _first(self, key: str, body: OpenSession, work: Work) -> Opened:
+    async def _first(self, key: str, mark: bytes, work: Work) -> Opened:
         future = asyncio.get_running_loop().create_future()
-        self._known[key] = body, future
+        self._known[key] = mark, future
         try:
             opened = await work()
         except BaseException as error:
-            del self._known[key]
+            self._known.pop(key, None)
             future.set_exception(error)
             future.exception()  # or it is logged where nobody asked a second time
             raise

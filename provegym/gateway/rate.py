@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import islice
 from time import monotonic
 from typing import Literal
 
@@ -17,8 +18,7 @@ from starlette.types import Scope
 BURST_SECONDS = 10.0
 """A full bucket holds the requests of so many seconds."""
 BUCKETS = 20_000
-"""So many buckets are kept, those used last. A forgotten one starts full again."""
-
+"""So many buckets are kept at most, those used last. A forgotten one starts full again."""
 
 ADDRESS_SHARE = 10.0
 """An address may ask so many times as often as a session: behind it is a trainer with many."""
@@ -38,6 +38,8 @@ class Rates:
 
     def __init__(self, rate: float, clock: Callable[[], float] = monotonic) -> None:
         self._rate = rate
+        self._fills = max(BURST_SECONDS, 1 / rate) if rate else 0.0
+        """Seconds after which any bucket is full that nobody takes from."""
         self._clock = clock
         self._buckets: OrderedDict[Who, _Bucket] = OrderedDict()
 
@@ -48,6 +50,7 @@ class Rates:
         rate = self._rate * (ADDRESS_SHARE if who[0] == "address" else 1.0)
         most = max(1.0, rate * BURST_SECONDS)
         now = self._clock()
+        self._forget(now)
         bucket = self._buckets.get(who)
         if bucket is None:
             bucket = self._new(who, _Bucket(most, now))
@@ -56,6 +59,14 @@ class Rates:
         bucket.seen = now
         bucket.left = left - 1 if left >= 1 else left
         return 0.0 if left >= 1 else (1 - left) / rate
+
+    def _forget(self, now: float) -> None:
+        """Drop the two that are unused the longest, where they are full again by now: more than
+        one request can add, so that none is left of sessions that ended.
+        """
+        for who in list(islice(self._buckets, 2)):
+            if now - self._buckets[who].seen >= self._fills:
+                del self._buckets[who]
 
     def _new(self, who: Who, full: _Bucket) -> _Bucket:
         if len(self._buckets) >= BUCKETS:

@@ -51,9 +51,13 @@ def load(name: str) -> Server:
     return server
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def world(seed: int, names: tuple[str, ...]) -> World:
-    """The world of these servers under one cast; UnknownName for a server there is none of."""
+    """The world of these servers under one cast; UnknownName for a server there is none of.
+
+    More are not kept than there are tables for (`provegym.world.world.templates`); one whose
+    tables are there is made anew in microseconds.
+    """
     return World(seed, [load(name) for name in names])
 
 

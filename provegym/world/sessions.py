@@ -17,8 +17,8 @@ from provegym.errors import SessionClosed, SessionExpired, SessionUnknown
 
 IDLE_SECONDS = 1800.0
 """Time to live without use."""
-REMEMBERED = 100_000
-"""How many ended ids are told apart from unknown ones, the latest."""
+REMEMBERED = 10_000
+"""How many ended ids are told apart from unknown ones, the latest: some 250 bytes each."""
 
 End = Literal["closed", "expired"]
 

@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from provegym.seeding import derive
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_MINTED = 4096
+"""So many ids of a template's new rows are kept ready; a session that makes more leaves none."""
 
 
 class Row(Struct, frozen=True, gc=False):
@@ -78,7 +80,9 @@ class Template(Generic[R]):
         if minted is None:
             number = derive(self.seed, "id", self.name, count)
             letters = "".join(_LETTERS[(number >> 5 * i) & 31] for i in range(6))
-            minted = self._minted[count] = f"{self.prefix}_{letters}"
+            minted = f"{self.prefix}_{letters}"
+            if count < _MINTED:
+                self._minted[count] = minted
         return minted
 
 
@@ -104,6 +108,10 @@ class Table(Generic[R]):
         """The row of that id, or None."""
         row = self.own.get(row_id, _UNCHANGED)
         return self._base.get(row_id) if row is _UNCHANGED else row
+
+    def is_seeded(self, row: R) -> bool:
+        """Whether it is the very row that the seed made, which all sessions share."""
+        return self._base.get(row.id) is row
 
     def __getitem__(self, row_id: str) -> R:
         row: R | None = self.own.get(row_id, _UNCHANGED)

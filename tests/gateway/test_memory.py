@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import inspect
 import tracemalloc
 
+import httpx2
 import pytest
 
+from provegym import servers
 from provegym.errors import SessionClosed, SessionUnknown
+from provegym.gateway import control, listing, openings
+from provegym.gateway.openings import Openings
 from provegym.gateway.rooms import Room, Rooms, open_world
+from provegym.gateway.settings import Settings
+from provegym.servers.calendar import state as calendar
+from provegym.servers.calendar.recurrence import recurring
 from provegym.world import sessions
 from provegym.world.sessions import Sessions
-from tests.gateway.house import Clock
+from provegym.world.world import templates
+from tests.gateway.house import Clock, house
 
 
 def rooms_of(clock: Clock, idle: float = 60.0) -> Rooms:
@@ -75,3 +85,67 @@ def leaves_nothing(few: int, many: int) -> None:
     finally:
         tracemalloc.stop()
     assert after - before < 50_000, f"{(after - before) / many:.1f} bytes a session"
+
+
+def test_what_is_kept_of_ended_sessions_stays_at_its_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sessions live and end through the whole app; each table is counted."""
+    monkeypatch.setattr(sessions, "REMEMBERED", 10)
+    monkeypatch.setattr(openings, "REMEMBERED", 5)
+    tables: list[Openings] = []
+
+    def table() -> Openings:
+        tables.append(Openings())
+        return tables[-1]
+
+    monkeypatch.setattr(control, "Openings", table)
+    with house(Settings(servers=("banking",))) as gateway, httpx2.Client(timeout=60) as client:
+        gateway.send = client.post
+        for i in range(20):
+            body = {"seed": 7, "servers": ["banking"], "key": f"k{i}"}
+            name = gateway.post("/v1/sessions", body).json()["id"]
+            called = gateway.ask(f"/s/{name}/mcp", "tools/call", {"name": "list_payees"})
+            assert called.status_code == 200
+            assert client.delete(f"{gateway.url}/v1/sessions/{name}").status_code == 200
+        assert len(gateway.rooms) == 0
+        assert len(gateway.rooms._ended) == 10
+    assert [len(found._known) for found in tables] == [5]
+    marks = [mark for mark, _ in tables[0]._known.values()]
+    assert {type(mark) for mark in marks} == {bytes}, "a body, with its task, is not kept"
+
+
+def test_rows_that_sessions_wrote_stay_in_no_cache() -> None:
+    def live(number: int) -> None:
+        session = open_world(7, ("calendar",))
+        start = f"2031-03-{1 + number % 28:02d}T09:{number // 28:02d}:00+00:00"
+        end = start.replace("T09", "T11")
+        event = {"title": f"Event {number}", "start": start, "end": end}
+        assert session.call("create_event", event).outcome == "ok"
+        listed = session.call("list_events", {"start_date": start[:10]}).builtins()
+        assert [row["title"] for row in listed["events"]] == [event["title"]]
+        session.close()
+
+    live(0)
+    known, series = len(calendar._known), recurring.cache_info().currsize
+    for number in range(1, 300):
+        live(number)
+    assert len(calendar._known) == known
+    assert recurring.cache_info().currsize == series
+
+
+def test_every_cache_has_a_bound() -> None:
+    listing.library()
+    caches = [o for o in gc.get_objects() if isinstance(o, functools._lru_cache_wrapper)]
+    ours = [cache for cache in caches if cache.__module__.startswith("provegym.")]
+    assert servers.world in ours
+    for cache in ours:
+        is_constant = not inspect.signature(cache).parameters
+        assert is_constant or cache.cache_info().maxsize, cache.__qualname__
+
+
+def test_worlds_hold_no_more_tables_than_are_kept_of_all_servers() -> None:
+    worlds, kept = servers.world.cache_info().maxsize, templates.cache_info().maxsize
+    assert worlds is not None
+    assert kept is not None
+    assert worlds * len(servers.library()) <= kept

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 import httpx2
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from starlette.routing import Route
 
@@ -24,7 +26,7 @@ from provegym.gateway import http, rate, rooms
 from provegym.gateway.connection import HEAD_BYTES, Connection
 from provegym.gateway.rate import BUCKETS, BURST_SECONDS, Rates, who_asks
 from provegym.gateway.rooms import Room, open_world
-from provegym.gateway.settings import Settings
+from provegym.gateway.settings import Settings, is_loopback
 from provegym.servers import world
 from provegym.types import GroundCall, Task, Turn
 from provegym.world.session import Result, Session
@@ -164,6 +166,46 @@ def test_a_bucket_fills_at_its_rate_and_not_beyond_its_size() -> None:
     for i in range(3 * BUCKETS):
         rates.take(who_asks({"path": f"/s/{i}/mcp"}))
     assert len(rates._buckets) == BUCKETS
+
+
+def test_a_bucket_is_kept_no_longer_than_it_takes_to_fill() -> None:
+    clock = Clock()
+    rates = Rates(1000.0, clock)
+    for i in range(500):  # a session a second, each of which asks once and ends
+        clock.now += 1.0
+        assert rates.take(who_asks({"path": f"/s/{i}/mcp"})) == 0
+        assert len(rates._buckets) <= BURST_SECONDS
+    for _ in range(int(BURST_SECONDS)):  # many at once are gone after as many requests
+        clock.now += BURST_SECONDS
+        rates.take(who_asks({"path": "/s/last/mcp"}))
+    assert len(rates._buckets) == 1
+
+
+@given(
+    st.sampled_from([0.02, 0.5, 2.0]),
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.25, 5.0, 10.0, 60.0]))),
+)
+def test_no_answer_depends_on_what_was_forgotten(
+    rate: float, asked: list[tuple[int, float]]
+) -> None:
+    """Each session by itself, in buckets that nobody else's requests can empty, gets the same."""
+    clock = Clock()
+    together = Rates(rate, clock)
+    alone = [Rates(rate, clock) for _ in range(4)]
+    for of_it in alone:
+        of_it._fills = float("inf")
+    for session, later in asked:
+        clock.now += later
+        who = who_asks({"path": f"/s/{session}/mcp"})
+        assert together.take(who) == pytest.approx(alone[session].take(who))
+
+
+def test_no_name_that_is_none_is_remembered(gateway: House) -> None:
+    before = is_loopback.cache_info().currsize
+    for i in range(3):
+        told = f"GET /healthz HTTP/1.1\r\nHost: {i}{'a' * 9000}\r\nConnection: close\r\n\r\n"
+        assert b"421 " in raw(gateway, told.encode()).partition(b"\r\n")[0]
+    assert is_loopback.cache_info().currsize == before
 
 
 def test_no_path_takes_from_the_bucket_of_an_address() -> None:

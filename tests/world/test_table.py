@@ -147,3 +147,21 @@ def test_a_fresh_id_is_none_that_a_row_has() -> None:
     taken = twin.new_id()
     table.put(Item(taken, "red", 1))
     assert table.new_id() != taken
+
+
+def test_a_template_keeps_only_the_first_ids_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, _ = open_table()
+    usual = [table.new_id() for _ in range(6)]
+    monkeypatch.setattr("provegym.world.table._MINTED", 4)
+    twin, _ = open_table()
+    assert [twin.new_id() for _ in range(6)] == usual
+    assert len(twin.template._minted) == 4
+
+
+def test_only_the_very_row_that_the_seed_made_is_seeded() -> None:
+    table, _ = open_table()
+    row = table["it_0"]
+    assert table.is_seeded(row)
+    assert not table.is_seeded(table.update(row, size=row.size + 1))
+    assert table.is_seeded(row)
+    assert not table.is_seeded(table.put(Item(table.new_id(), "red", 1)))

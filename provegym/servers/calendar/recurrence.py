@@ -111,16 +111,21 @@ def local(moment: int, zone_name: str) -> str:
     return datetime.fromtimestamp(moment, zone(zone_name)).isoformat()
 
 
-@lru_cache(maxsize=8192)
 def expand(start: str, zone_name: str, rule: Rule | None) -> tuple[int, ...]:
     """Starts of all occurrences in Unix seconds; `start` is written in the zone `zone_name`.
 
     A wall time that the clocks skip is read with the offset before the gap, as RFC 5545, 3.3.5
     says.
     """
+    if rule is None:  # sessions make ever new ones, and they are read at once
+        return (int(datetime.fromisoformat(start).timestamp()),)
+    return recurring(start, zone_name, rule)
+
+
+@lru_cache(maxsize=4096)
+def recurring(start: str, zone_name: str, rule: Rule) -> tuple[int, ...]:
+    """What `expand` gives for a rule."""
     first = datetime.fromisoformat(start)
-    if rule is None:
-        return (int(first.timestamp()),)
     kept = (d for d in occurrences(first.replace(tzinfo=None), rule) if _kept(d, rule))
     return tuple(_seconds(d, first, zone(zone_name)) for d in kept)
 

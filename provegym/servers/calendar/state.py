@@ -106,8 +106,9 @@ class Room(Row, frozen=True):
 
 
 _known: dict[int, tuple[Event, Rule | None, Series]] = {}
-"""Series by the identity of frozen rows, which sessions share: hashing them would cost more than
-all else. An entry holds its row, so that no other can come to have the same identity."""
+"""Series by the identity of the seed's frozen rows, which sessions share: hashing them would cost
+more than all else. An entry holds its row, so that no other can come to have the same identity;
+rows that a session wrote are left out, or they would stay after it."""
 _MOST_KNOWN = 20_000
 
 
@@ -139,9 +140,10 @@ class Agenda(State):
         if known is not None and known[0] is event and known[1] is rule:
             return known[2]
         series = Series.of(expand(event.start, event.time_zone, rule), length(event))
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[id(event)] = event, rule, series
+        if self.events.is_seeded(event) and (rule is None or self.rules.is_seeded(rule)):
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            _known[id(event)] = event, rule, series
         return series
 
 

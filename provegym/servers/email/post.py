@@ -172,7 +172,7 @@ def prefixed(prefix: str, subject: str) -> str:
     return subject if subject.lower().startswith(prefix.lower()) else f"{prefix} {subject}"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def _searched(subject: str, sender: str, address: str, body: str) -> str:
     return f"{subject}\n{sender}\n{address}\n{body}".lower()
 

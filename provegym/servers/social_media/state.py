@@ -211,13 +211,13 @@ class Network(State):
 _HANDLE = re.compile(r"(?<!\w)@(\w+)")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def handles(text: str) -> frozenset[str]:
     """What stands after an @ in a text, in lower case."""
     return frozenset(_HANDLE.findall(text.lower())) if "@" in text else frozenset()
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def lowered(text: str) -> str:
     """A text in lower case."""
     return text.lower()

@@ -179,7 +179,7 @@ class Chat(State):
         return found[0] if found else None
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def lowered(text: str) -> str:
     """A text in lower case."""
     return text.lower()
