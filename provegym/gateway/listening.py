@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import resource
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -36,11 +38,24 @@ def url_of(settings: Settings, listening: socket.socket) -> str:
     return f"http://{host}:{listening.getsockname()[1]}"
 
 
-def runner(app: ASGIApp) -> uvicorn.Server:
+class Server(uvicorn.Server):
+    """Ends at a signal as it does at any other wish, and is done with it. uvicorn would send the
+    signal once more, into whatever the caller does then.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Mind signals while the block runs."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
+def runner(app: ASGIApp) -> Server:
     """The server of HTTP around an app. Nothing is logged of a request: its URL may hold the id
     of a session, which is the right to use it.
     """
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             app,
             loop="uvloop",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import sys
 import threading
 import time
@@ -51,9 +50,10 @@ class Serving:
 
 def main() -> None:
     """A worker as a process; see `provegym.gateway.local` for how it is spoken to."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the front's, which ends us
-    plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
-    serving = Serving(plan)
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return  # the front is gone
+    serving = Serving(msgspec.json.decode(line, type=Plan))
 
     def watch() -> None:
         while sys.stdin.buffer.read(1):
@@ -63,9 +63,8 @@ def main() -> None:
         os._exit(1)  # whatever hangs, no worker outlives its front
 
     threading.Thread(target=watch, daemon=True).start()
-    print(serving.port, flush=True)  # noqa: T201 - the front reads it
+    try:
+        print(serving.port, flush=True)  # noqa: T201 - the front reads it
+    except BrokenPipeError:
+        os._exit(1)  # the front is gone
     serving.run()
-
-
-if __name__ == "__main__":
-    main()
