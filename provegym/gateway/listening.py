@@ -6,6 +6,7 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -16,6 +17,9 @@ from provegym.gateway.settings import Settings
 
 FILES = 65_536
 """Most open files, and so connections, that are asked of the system; many start with 1,024."""
+
+GRACE_SECONDS = 2
+"""For requests under way, when the server ends."""
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -50,6 +54,11 @@ class Server(uvicorn.Server):
             yield
             self._captured_signals.clear()
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End within the grace, also at a second signal: it would cut the app off in its end."""
+        self._captured_signals.append(sig)
+        self.should_exit = True
+
 
 def runner(app: ASGIApp) -> Server:
     """The server of HTTP around an app. Nothing is logged of a request: its URL may hold the id
@@ -64,5 +73,6 @@ def runner(app: ASGIApp) -> Server:
             log_level="error",  # a line for each broken request would let anybody fill a disk
             access_log=False,
             server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )

@@ -12,7 +12,7 @@ import msgspec
 
 from provegym.gateway import http
 from provegym.gateway.fleet import Plan
-from provegym.gateway.listening import listen, runner
+from provegym.gateway.listening import GRACE_SECONDS, listen, runner
 from provegym.gateway.rooms import Rooms
 from provegym.world.sessions import Sessions
 
@@ -20,8 +20,6 @@ ID_BYTES = 24
 """Of randomness in an id, which nobody can guess."""
 KEEP_ALIVE_SECONDS = 24 * 3600
 """A worker closes no connection before the front does, for a request could be under way."""
-GRACE_SECONDS = 2
-"""For requests under way, when a worker ends."""
 
 
 class Serving:
@@ -36,7 +34,6 @@ class Serving:
         self.port: int = self._listening.getsockname()[1]
         self._server = runner(http.app(rooms, settings))
         self._server.config.timeout_keep_alive = KEEP_ALIVE_SECONDS
-        self._server.config.timeout_graceful_shutdown = GRACE_SECONDS
         self._server.config.date_header = False  # the front adds one
 
     def run(self) -> None:
