@@ -20,7 +20,10 @@ from provegym.gateway.settings import Settings
 
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0
-RUN = "import signal as s; s.signal(s.SIGINT, s.SIG_IGN); import provegym.gateway.worker as w; w.main()"
+RUN = (
+    "import signal as s; s.signal(s.SIGINT, s.SIG_IGN); "
+    "import provegym.gateway.worker as w; w.main()"
+)
 """An interrupt is for the front, which ends its workers; one that is still being loaded would tell
 of it at length.
 """

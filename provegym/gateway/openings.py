@@ -1,4 +1,6 @@
-"""Openings with a key of the caller's: asked for again, one gives the session of the first time."""
+"""Openings and forks with a key of the caller's: asked for again, one gives the session of the first
+time, also where that has ended since: a key never makes a second session.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from provegym.errors import InputError
-from provegym.gateway.wire import Opened, OpenSession
+from provegym.gateway.wire import Opened
 
 REMEMBERED = 10_000
 """How many openings are known by their keys, the latest."""
@@ -19,25 +21,26 @@ class Openings:
     """What was opened by which key, also while it is being opened. A failure is not remembered."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[OpenSession, asyncio.Future[Opened]]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[object, asyncio.Future[Opened]]] = OrderedDict()
 
-    async def once(self, body: OpenSession, work: Work) -> Opened:
-        """What the first opening with the body's key gave; `work` opens it.
+    async def once(self, key: str | None, asked: object, work: Work) -> Opened:
+        """What the first opening with the key gave; `work` does it. `asked` says what was to be
+        opened, so that two can be told apart.
 
         Raises `InputError` where the key belongs to another opening, and what `work` raises.
         """
-        if body.key is None:
+        if key is None:
             return await work()
-        known = self._known.get(body.key)
+        known = self._known.get(key)
         if known is None:
-            return await self._first(body.key, body, work)
-        if known[0] != body:
-            raise InputError(f"the key {body.key[:80]!r} opened another session; use a new one")
+            return await self._first(key, asked, work)
+        if known[0] != asked:
+            raise InputError(f"the key {key[:80]!r} opened another session; use a new one")
         return await asyncio.shield(known[1])
 
-    async def _first(self, key: str, body: OpenSession, work: Work) -> Opened:
+    async def _first(self, key: str, asked: object, work: Work) -> Opened:
         future = asyncio.get_running_loop().create_future()
-        self._known[key] = body, future
+        self._known[key] = asked, future
         try:
             opened = await work()
         except BaseException as error:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
-from provegym.gateway.loopback import serving
+from provegym.gateway.http import background
 from provegym.gateway.rooms import KEYS, Rooms
 from provegym.rewards import score
 from provegym.types import Call, GroundCall, Task, Trace, Turn
@@ -74,7 +74,7 @@ def rooms() -> Rooms:
 
 @pytest.fixture(scope="module")
 def api(rooms: Rooms) -> Iterator[Http]:
-    with serving(control_app(rooms)) as url:
+    with background(control_app(rooms)) as url:
         yield Http(url)
 
 
@@ -175,7 +175,7 @@ def test_a_world_that_there_is_none_of_is_refused_in_one_line(api: Http) -> None
 
 def test_there_are_no_more_sessions_than_allowed() -> None:
     rooms = new_rooms()
-    with serving(control_app(rooms, Settings(sessions=2))) as url:
+    with background(control_app(rooms, Settings(sessions=2))) as url:
         api = Http(url)
         first, _ = api.open(), api.open()
         for path, body in (
@@ -435,7 +435,7 @@ def metrics(api: Http) -> dict[str, float]:
 
 def test_metrics_count_sessions_and_calls() -> None:
     clock = Clock()
-    with serving(control_app(new_rooms(clock))) as url:
+    with background(control_app(new_rooms(clock))) as url:
         api = Http(url)
         before = metrics(api)
         names = [api.open() for _ in range(4)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from provegym.gateway.loopback import serving
+from provegym.gateway.http import background
 from provegym.gateway.openapi import document
 from provegym.gateway.operations import OPERATIONS, Operation
 from provegym.gateway.wire import MOST_CALLS
@@ -20,7 +20,7 @@ from tests.gateway.test_control import Http
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[Http]:
-    with serving(control_app(new_rooms())) as url:
+    with background(control_app(new_rooms())) as url:
         yield Http(url)
 
 
