@@ -1,5 +1,5 @@
-"""Openings and forks with a key of the caller's: asked for again, one gives the session of the first
-time, also where that has ended since: a key never makes a second session.
+"""Openings and forks with a key of the caller's: asked for again, one gives the session of the
+first time, also where that has ended since: a key never makes a second session.
 """
 
 from __future__ import annotations

@@ -172,13 +172,12 @@ def offer(room: Room, name: str, body: wire.Offer) -> Done:
         raise InputError("name tools or a turn, not both")
     if body.turn is not None:
         if room.task is None:
-            raise InputError(
-                f"turn {body.turn}: the session has no task and so no turns; name tools"
-            )
+            told = f"turn {body.turn}: the session has no task and so no turns; name tools"
+            raise InputError(told)
         room.enter(body.turn)
     else:
         if body.tools:
-            check_tools(body.tools, room.offerable())
+            check_tools(body.tools, room.offerable(), room.known)
         room.offer(body.tools)
     return Done()
 

@@ -127,14 +127,13 @@ class Room:
         return sorted(found - {""})
 
     def offerable(self) -> set[str]:
-        """Names of all tools that may be on offer: its world's, its task's, and the library's, which
-        a task's list may hold without their server.
+        """Names of all tools that may be on offer: its world's, its task's, and the library's, for
+        a task's list may hold some without their server.
         """
         task = self.task
         of_task = loop.tools_at(task, len(task.turns)) if task else ()
-        return (
-            {tool.function.name for tool in of_task} | self.known.keys() | listing.library().keys()
-        )
+        named = {tool.function.name for tool in of_task}
+        return named | self.known.keys() | listing.library().keys()
 
     def offer(self, names: Iterable[str] | None) -> None:
         """From now on these tools exist; a call of any other is `unknown_tool`. None: all do."""

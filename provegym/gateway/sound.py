@@ -16,7 +16,7 @@ from provegym.types import SCHEMA, Task
 MOST_LETTERS = 200
 """Of a task's id."""
 NAMED = 20
-"""So many known names an error lists."""
+"""So many names an error lists."""
 
 
 def check_task(task: Task) -> None:
@@ -43,11 +43,11 @@ def check_servers(field: str, names: Sequence[str]) -> None:
             raise InputError(f"{field} names {name[:80]!r} twice; name each server once")
 
 
-def check_tools(names: Sequence[str], known: Collection[str]) -> None:
-    """Raise `UnknownName` for a tool that is none of these."""
+def check_tools(names: Sequence[str], known: Collection[str], told: Collection[str]) -> None:
+    """Raise `UnknownName` for a tool that is none of the known; the message names those told."""
     for name in names:
         if name not in known:
-            raise UnknownName("tool", name[:80], [*sorted(known)[:NAMED], "..."])
+            raise UnknownName("tool", name[:80], sorted(told)[:NAMED])
 
 
 def _check_time(text: str) -> None:

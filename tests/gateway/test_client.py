@@ -137,10 +137,10 @@ def test_tools_are_offered_and_shown(connection: Connection) -> None:
     here, there = local(), connection.open(7, ["pad"])
     assert there.tools() == here.tools()
     for session in (here, there):
-        session.offer(name for name in ("list_notes", "send_fax"))
+        session.offer(name for name in ("list_notes", "list_accounts"))
         assert [tool.function.name for tool in session.tools()] == ["list_notes"]
         assert session.call("tear", {}).outcome == "unknown_tool"
-        assert session.call("send_fax", {}).builtins()["error"]["code"] == "no_server"
+        assert session.call("list_accounts", {}).builtins()["error"]["code"] == "no_server"
         session.offer(None)
         assert session.call("write_note", {"text": "x"}).outcome == "ok"
     assert there.tools() == here.tools()

@@ -241,17 +241,101 @@ def test_only_tools_on_offer_exist(api: Http) -> None:
         return [tool["function"]["name"] for tool in tools]
 
     assert shown() == ["list_notes", "write_note", "tear"]
-    api("POST", f"/v1/sessions/{name}/offer", {"tools": ["list_notes", "send_fax"]})
+    api("POST", f"/v1/sessions/{name}/offer", {"tools": ["list_notes", "list_accounts"]})
     assert shown() == ["list_notes"]
-    calls = ({"name": n} for n in ("write_note", "send_fax", "list_notes"))
+    calls = ({"name": n} for n in ("write_note", "list_accounts", "list_notes"))
     results = api.calls(name, *calls)
     assert [r["outcome"] for r in results] == ["unknown_tool", "tool_error", "ok"]
     assert results[1]["value"]["error"]["code"] == "no_server"
     api("POST", f"/v1/sessions/{name}/offer", {})
     assert shown() == ["list_notes", "write_note", "tear"]
-    for wrong in ({"tools": ["tear"], "turn": 0}, {"turn": 1}):
+    for wrong in ({"tools": ["tear"], "turn": 0}, {"turn": 1}, {"turn": 0}):
         found = api.error("POST", f"/v1/sessions/{name}/offer", wrong)
         assert found[:2] == (422, "invalid_input")
+    told = api.error("POST", f"/v1/sessions/{name}/offer", {"tools": ["tear", "send_fax"]})
+    known = "known: list_notes, tear, write_note"
+    assert told == (422, "unknown_name", f"unknown tool 'send_fax'; {known}")
+    assert shown() == ["list_notes", "write_note", "tear"]
+
+
+WRONG_TASKS = [
+    ({"servers": ["pad", "pad"]}, "task.servers names 'pad' twice; name each server once"),
+    ({"turns": []}, "task.turns is empty; a task has at least one turn of its user"),
+    ({"id": ""}, "task.id '' is empty; give the task a name"),
+    ({"id": " "}, "task.id ' ' is empty; give the task a name"),
+    ({"id": "x" * 201}, f"task.id '{'x' * 40}'... has 201 letters; give it at most 200"),
+    ({"seed": -1}, "task.seed -1 is not from 0 to 9223372036854775807"),
+    ({"seed": 2**63}, "task.seed 9223372036854775808 is not from 0 to 9223372036854775807"),
+    (
+        {"reference_time": "tomorrow"},
+        "task.reference_time 'tomorrow' is no time of ISO 8601, such as 2026-03-02T09:00:00",
+    ),
+    ({"schema": 99}, "task.schema 99 is newer than 1; use a newer provegym"),
+]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), WRONG_TASKS, ids=[next(iter(w)) for w, _ in WRONG_TASKS]
+)
+def test_a_task_that_no_session_can_be_about_is_refused_by_its_field(
+    api: Http, rooms: Rooms, wrong: dict[str, Any], told: str
+) -> None:
+    before = len(rooms)
+    found = api.error("POST", "/v1/sessions", {"task": {**as_json(task()), **wrong}})
+    assert found == (422, "invalid_input", told)
+    assert len(rooms) == before
+
+
+WRONG_OPENINGS: list[tuple[dict[str, Any], str]] = [
+    ({"seed": -1, "servers": ["pad"]}, "seed"),
+    ({"seed": 2**63, "servers": ["pad"]}, "seed"),
+    ({"seed": 1.5, "servers": ["pad"]}, "seed"),
+    ({"seed": 1, "servers": ["x" * 201]}, "servers"),
+    ({"seed": 1, "servers": ["pad"], "key": ""}, "key"),
+]
+
+
+@pytest.mark.parametrize(("body", "field"), WRONG_OPENINGS)
+def test_a_wrong_field_of_an_opening_is_named(api: Http, body: dict[str, Any], field: str) -> None:
+    status, code, told = api.error("POST", "/v1/sessions", body)
+    assert (status, code) == (422, "invalid_body")
+    assert f"$.{field}" in told
+
+
+def test_a_server_named_twice_is_told(api: Http) -> None:
+    found = api.error("POST", "/v1/sessions", {"seed": 7, "servers": ["pad", "pad"]})
+    assert found == (422, "invalid_input", "servers names 'pad' twice; name each server once")
+
+
+def test_the_key_of_an_ended_session_opens_no_other(api: Http, rooms: Rooms) -> None:
+    body = {"seed": 7, "servers": ["pad"], "key": "of-an-ended-session"}
+    first = api("POST", "/v1/sessions", body)
+    name = first[1]["id"]
+    assert api("DELETE", f"/v1/sessions/{name}")[0] == 200
+    before = len(rooms)
+    assert api("POST", "/v1/sessions", body) == first
+    assert len(rooms) == before
+    assert api.error("GET", f"/v1/sessions/{name}")[:2] == (410, "session_closed")
+
+
+def test_a_fork_with_a_key_is_made_once_also_where_its_parent_ended(
+    api: Http, rooms: Rooms
+) -> None:
+    parent, other = api.open(), api.open()
+    path, body = f"/v1/sessions/{parent}/fork", {"key": "of-a-fork"}
+    before = len(rooms)
+    first = api("POST", path, body)
+    assert (first[0], len(rooms)) == (201, before + 1)
+    assert api("POST", path, body) == first
+    assert api.error("POST", f"/v1/sessions/{other}/fork", body)[:2] == (422, "invalid_input")
+    opening = {"seed": 7, "servers": ["pad"], **body}
+    assert api.error("POST", "/v1/sessions", opening)[:2] == (422, "invalid_input")
+    api("DELETE", f"/v1/sessions/{parent}")
+    assert api("POST", path, body) == first
+    assert api.error("POST", path, {"key": "another"})[:2] == (410, "session_closed")
+    assert (
+        api("POST", f"/v1/sessions/{other}/fork")[1] != api("POST", f"/v1/sessions/{other}/fork")[1]
+    )
 
 
 # -- calls ------------------------------------------------------------------------------------

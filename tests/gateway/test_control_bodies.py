@@ -58,6 +58,20 @@ def test_what_has_another_shape_is_422(
     assert json.loads(answer)["error"]["code"] == "invalid_body"
 
 
+JUNK = [b'{"a":' * 5_000 + b"1" + b"}" * 5_000, b"[" * 5_000 + b"]" * 5_000]
+
+
+@pytest.mark.parametrize("body", JUNK, ids=["objects", "arrays"])
+def test_nested_junk_has_one_answer_at_every_route(api: Http, session: str, body: bytes) -> None:
+    paths = [operation.path.replace("{session}", session) for operation in WITH_BODY]
+    answers = {
+        path: (status, json.loads(answer)["error"]["code"])
+        for path in paths
+        for status, answer in [api.raw("POST", path, body)]
+    }
+    assert set(answers.values()) == {(400, "not_json")}, answers
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
