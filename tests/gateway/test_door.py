@@ -16,7 +16,7 @@ from provegym.gateway.guard import Refused, check
 from provegym.gateway.rooms import Room, open_world
 from provegym.gateway.settings import Settings
 from provegym.servers import world
-from tests.gateway.house import LEGACY, MODERN, Clock, House, Slow, house, timed_rooms
+from tests.gateway.house import LEGACY, MODERN, SECONDS, Clock, House, Slow, house, timed_rooms
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_body_beyond_the_limit_is_refused_however_it_is_sent(gateway: House) -
     _, path = gateway.banking()
     whole = gateway.post(path, b" " * 50_001)
     assert (whole.status_code, whole.json()["error"]["code"]) == (413, "too_large")
-    parts = httpx2.post(f"{gateway.url}{path}", content=iter([b" " * 30_000] * 2))
+    parts = httpx2.post(f"{gateway.url}{path}", content=iter([b" " * 30_000] * 2), timeout=SECONDS)
     assert parts.status_code == 413
     fits = gateway.post(path, b" " * 50_000)
     assert fits.status_code == 400
@@ -250,16 +250,21 @@ def test_with_a_token_only_urls_that_hold_a_session_go_without_it() -> None:
         listed = gateway.ask(path, "tools/list", {})
         assert listed.status_code == 200
         assert gateway.post("/mcp", {}).status_code == 401
-        assert httpx2.get(f"{gateway.url}/v1/sessions").status_code == 401
-        assert httpx2.get(f"{gateway.url}/metrics").status_code == 401
-        assert httpx2.get(f"{gateway.url}/healthz").status_code == 200
+        assert httpx2.get(f"{gateway.url}/v1/sessions", timeout=SECONDS).status_code == 401
+        assert httpx2.get(f"{gateway.url}/metrics", timeout=SECONDS).status_code == 401
+        assert httpx2.get(f"{gateway.url}/healthz", timeout=SECONDS).status_code == 200
         for wrong in ("Bearer s3cre", "Bearer s3crett", "s3cret", "Basic s3cret", "Bearer"):
-            answer = httpx2.get(f"{gateway.url}/v1/sessions", headers={"authorization": wrong})
+            answer = httpx2.get(
+                f"{gateway.url}/v1/sessions", headers={"authorization": wrong}, timeout=SECONDS
+            )
             assert answer.status_code == 401
             assert answer.headers["www-authenticate"] == "Bearer"
             assert "s3cret" not in answer.text
         told = {"authorization": "Bearer s3cret"}
-        assert httpx2.get(f"{gateway.url}/v1/sessions", headers=told).status_code == 200
+        assert (
+            httpx2.get(f"{gateway.url}/v1/sessions", headers=told, timeout=SECONDS).status_code
+            == 200
+        )
 
 
 def test_any_server_of_the_sdk_can_stand_behind_the_guard() -> None:
