@@ -104,7 +104,7 @@ def test_what_is_no_message_is_told_in_a_sentence(gateway: House, version: str) 
 def test_nesting_is_counted_from_the_outermost_value() -> None:
     assert isinstance(door.read(b'{"a":[[[]]]}', 3), door.Refusal)
     assert door.read(b'{"a":[[]]}', 3) == {"a": [[]]}
-    assert door.read(b'{"a":[],"b":[],"c":[],"d":[]}', 3) == dict.fromkeys("abcd", [])
+    assert door.read(b'{"a":[],"b":[],"c":[],"d":[]}', 3) == {key: [] for key in "abcd"}
 
 
 def test_a_body_beyond_the_limit_is_refused_however_it_is_sent(gateway: House) -> None:
