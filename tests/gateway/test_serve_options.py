@@ -30,7 +30,7 @@ REFUSED = [
     ("serve|--http|--allow-host|x:80", "--allow-host 'x:80' is no host's name"),
     ("serve|--http|--allow-host|", "--allow-host '' is no host's name"),
     ("serve|--http|--sessions|3|--workers|4", "--sessions 3 cannot be shared by 4 workers"),
-    ("serve|--http|--idle|nan", "idle nan is no number"),
+    ("serve|--http|--idle|inf", "idle inf is no number"),
     ("serve|--http|--rate|inf", "rate inf is no number"),
     *((f"serve|banking|{o.replace(' ', '|')}", f"{o.split()[0]} is for serving") for o in OPTIONS),
     ("serve|banking|--workers|2", "--workers is for serving over HTTP; add --http"),
