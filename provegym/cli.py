@@ -1,7 +1,7 @@
 """The command line: one function a verb, each importing its stage only when it runs.
 
 Bad input ends in one line on standard error and exit code 2, whatever the verb. Our own failures
-end in one line and exit code 1, an interrupt in 130.
+end in one line and exit code 1, an interrupt in 130; of a server, which ends in no other way, in 0.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
 RESUMABLE = frozenset({"graph", "rollout", "run", "synth", "train", "warmstart"})
 """Verbs that go on where they were interrupted."""
+ENDLESS = frozenset({"serve"})
+"""Verbs that an interrupt alone ends, so that it is no failure and needs no word."""
 
 
 def main() -> None:
@@ -109,6 +111,8 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _interrupted(verb: str) -> int:
+    if verb in ENDLESS:
+        return 0
     again = "; the same command goes on" if verb in RESUMABLE else ""
     terminal.note(f"interrupted{again}")
     return INTERRUPTED

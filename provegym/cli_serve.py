@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +35,8 @@ Engine = Annotated[
     str, typer.Option(help="What workers are: processes here, or actors of a cluster (ray).")
 ]
 
+HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+"""A name or an address of version 4, or one of version 6 in brackets (RFC 3986, 3.2.2)."""
 Rate = Annotated[
     float | None,
     typer.Option(min=0, help="Most requests a second to one session; 1000, or 0 for any."),
@@ -73,17 +76,19 @@ def serve(
     """Serve worlds over MCP: to one client over stdio, or to many over HTTP."""
     from provegym.names import servers_named
 
-    ways = (http, name is not None, task is not None and not http)
-    if sum(ways) != 1 or (servers and (name or task)):
-        raise InputError("say what to serve: one of `serve NAME`, `serve --task FILE:ID`, --http")
+    _check_ways(http, name, servers, task)
+    over_stdio = {"--host": host, "--port": port, "--allow-host": allow_host, "--idle": idle}
+    over_stdio |= {"--sessions": sessions, "--rate": rate, "--workers": workers}
+    if not http:
+        _check_none_is_given(over_stdio)
     given: dict[str, Any] = {
         "host": host,
         "port": port,
         "token": token,
-        "hosts": tuple(allow_host) if allow_host else None,
-        "servers": servers_named(name or servers),
+        "hosts": tuple(map(host_named, allow_host)) if allow_host else None,
+        "servers": servers_named(servers if name is None else name),
         "seed": seed,
-        "task": task_of(task) if task else None,
+        "task": None if task is None else task_of(task),
         "idle": idle,
         "sessions": sessions,
         "rate": rate,
@@ -97,6 +102,34 @@ def serve(
         from provegym.gateway import stdio
 
         stdio.serve(settings)
+
+
+def _check_ways(http: bool, name: str | None, servers: str | None, task: str | None) -> None:
+    """Raise `InputError` unless exactly one thing is to be served."""
+    if http and name is not None:
+        raise InputError(f"{name!r} beside --http: name servers over HTTP with --servers {name}")
+    if sum((http, name is not None, task is not None and not http)) != 1:
+        raise InputError("say what to serve: one of `serve NAME`, `serve --task FILE:ID`, --http")
+    if servers is not None and (name is not None or task is not None):
+        other = "--task" if name is None else repr(name)
+        raise InputError(f"--servers {servers} beside {other}: say in one place what to serve")
+
+
+def _check_none_is_given(options: dict[str, Any]) -> None:
+    """Raise `InputError` for an option that stdio has no use for."""
+    for option, value in options.items():
+        if value is not None:
+            raise InputError(f"{option} is for serving over HTTP; add --http, or leave it out")
+
+
+def host_named(told: str) -> str:
+    """A name that a request's field Host may have, without its port. Raises `InputError`."""
+    name = told.lower()
+    if not HOST.fullmatch(name):
+        raise InputError(
+            f"--allow-host {told!r} is no host's name; give the name alone, such as gym.example"
+        )
+    return name
 
 
 def settings_of(given: dict[str, Any]) -> Settings:
@@ -126,7 +159,10 @@ def over_fleet(settings: Settings, workers: int | None, engine: str, over_http: 
         raise UnknownName("engine", engine, list(engines))
     if not over_http or not workers:
         raise InputError("a fleet needs --http and the number of --workers")
-    share = replace(settings, sessions=-(-settings.sessions // workers))
+    if settings.sessions < workers:
+        told = f"--sessions {settings.sessions} cannot be shared by {workers} workers"
+        raise InputError(f"{told}; allow at least one session for each")
+    share = replace(settings, sessions=settings.sessions // workers)
     with listen(settings) as listening:
         launch = engines[engine](share)
         url = url_of(settings, listening)
@@ -142,6 +178,8 @@ def tell(url: str, settings: Settings) -> None:
 
 def task_of(text: str) -> Task:
     """The task that FILE:ID names. Raises `InputError` for a file or task that is not there."""
+    from provegym import servers
+    from provegym.gateway.sound import check_task
     from provegym.rollout.run import load_tasks
 
     file, colon, task_id = text.partition(".jsonl:")
@@ -150,4 +188,8 @@ def task_of(text: str) -> Task:
     tasks = {task.id: task for task in load_tasks(Path(f"{file}.jsonl"))}
     if task_id not in tasks:
         raise UnknownName("task", task_id, sorted(tasks)[:20])
-    return tasks[task_id]
+    task = tasks[task_id]
+    check_task(task)
+    for name in task.servers:
+        servers.load(name)
+    return task

@@ -1,8 +1,7 @@
 """Sessions of a gateway, used like those of this process: `provegym.connect(url)`.
 
-Whatever is lost on the way is asked for again. Each call and each opening carries a key of its own,
-so that the server does it once even if it is asked twice; a fork whose answer was lost expires
-unused.
+Whatever is lost on the way is asked for again. Each call, opening and fork carries a key of its
+own, so that the server does it once even if it is asked twice.
 """
 
 from __future__ import annotations
@@ -189,7 +188,8 @@ class RemoteSession:
 
     def fork(self) -> RemoteSession:
         """An independent session with the same state."""
-        return RemoteSession(self._connection, self._ask("POST", "/fork", None, wire.Opened))
+        body = wire.Fork(self._connection.key())
+        return RemoteSession(self._connection, self._ask("POST", "/fork", body, wire.Opened))
 
     def reset(self) -> None:
         """Back to the world's start; the tools on offer stay as they are."""

@@ -32,8 +32,9 @@ from provegym.gateway.rooms import Open, Rooms, open_world
 from provegym.gateway.wire import (
     MOST_LEVELS,
     NO_JSON,
+    Calls,
     ErrorAnswer,
-    OpenSession,
+    ManyCalls,
     Problem,
     is_json,
 )
@@ -42,6 +43,8 @@ from provegym.world.validate import is_deeper
 Handler = Callable[[Request], Awaitable[Response]]
 
 NO_SETTINGS = Limits()
+DEEP = (Calls, ManyCalls)
+"""Bodies whose depth is the session's to judge, call by call."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -83,16 +86,24 @@ def _handler(operation: Operation, desk: Desk) -> Handler:
 
 
 async def _read(request: Request, operation: Operation) -> bytes:
-    """The body. Raises `InputError` for a task that is nested too deep, `WrongType`."""
+    """The body. Raises `InputError` for one that is nested too deep, `WrongType`."""
     body = await request.body()
     if not body:
         return b"{}"
     if not is_json(request.headers.get("content-type", "")):
         raise WrongType("send the body with the header `Content-Type: application/json`")
-    may_be = operation.body is OpenSession and may_be_deeper(body, MOST_LEVELS)
-    if may_be and is_deeper(msgspec.json.decode(body), MOST_LEVELS):
-        raise InputError(f"a task is nested at most {MOST_LEVELS} levels deep")
+    if operation.body not in DEEP and may_be_deeper(body, MOST_LEVELS):
+        _check_depth(body)
     return body
+
+
+def _check_depth(body: bytes) -> None:
+    try:
+        deeper = is_deeper(msgspec.json.decode(body), MOST_LEVELS)
+    except RecursionError:
+        deeper = True
+    if deeper:
+        raise InputError(f"a body is nested at most {MOST_LEVELS} levels deep")
 
 
 def refusal(error: Exception) -> Response:

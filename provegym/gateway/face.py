@@ -8,7 +8,7 @@ value; an error has no structured content (MCP 2026-07-28, "Tools", error handli
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import anyio
@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from provegym import __version__
 from provegym.errors import SessionError
 from provegym.gateway import listing
+from provegym.gateway.door import kind_of
 from provegym.gateway.rooms import Room, failed
 from provegym.rollout import loop
 from provegym.types import Tool
@@ -63,11 +64,11 @@ class View(NamedTuple):
         tools = self.room.tools
         if not self.server:
             return tools
-        return tuple(t for t in tools if listing.server_of(t.function.name) == self.server)
+        return tuple(t for t in tools if self.shows(t.function.name))
 
     def shows(self, name: str) -> bool:
         """Whether a tool of that name may be called; the room itself knows what it offers."""
-        return not self.server or listing.server_of(name) == self.server
+        return not self.server or listing.server_of(name, self.room.known) == self.server
 
 
 Find = Callable[[Context], View]
@@ -84,7 +85,8 @@ def server(find: Find, deadline: float, max_result: int) -> Server[Any]:
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        shown = [listing.described(tool) for tool in find(context).tools]
+        view = find(context)
+        shown = [listing.described(tool, view.room.known) for tool in view.tools]
         return types.ListToolsResult(tools=shown)
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
@@ -117,6 +119,8 @@ def direct(find: Find, max_result: int) -> ServerMiddleware[Any]:
     """
 
     async def answer_call(ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method == "tools/call" and ctx.request_id is not None:
+            _check_call(ctx.params)
         given = _plain(ctx) if ctx.method == "tools/call" else None
         if given is None:
             return await call_next(ctx)
@@ -131,6 +135,20 @@ def direct(find: Find, max_result: int) -> ServerMiddleware[Any]:
         return told
 
     return answer_call
+
+
+def _check_call(params: Mapping[str, Any] | None) -> None:
+    """Say what is wrong with a call's parameters; the SDK says no more than that something is."""
+    name, given = (params or {}).get("name"), (params or {}).get("arguments")
+    if name is None:
+        told = "`name` is missing: the name of a tool"
+    elif not isinstance(name, str):
+        told = f"`name` must be the name of a tool, got {kind_of(name)}"
+    elif not isinstance(given, dict | None):
+        told = f"`arguments` must be an object, got {kind_of(given)}"
+    else:
+        return
+    raise MCPError(types.INVALID_PARAMS, told)
 
 
 def _plain(ctx: Context) -> tuple[str, dict[str, Any]] | None:

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 60.0
 """How long a request that any worker may answer waits while none is ready."""
+DIGITS = 9
+"""Most digits of a worker's number; Python makes no number of over 4,300."""
 KEYS = 10_000
 """How many openings' keys are known, the latest."""
 FIRST_PAUSE_SECONDS = 1.0
@@ -132,7 +134,9 @@ class Fleet:
 
     def _was_named(self, name: str) -> bool:
         number = name.removeprefix("w")
-        return name == f"w{number}" and number.isdecimal() and int(number) < self._named
+        if len(number) > DIGITS or not (number.isascii() and number.isdecimal()):
+            return False
+        return name == f"w{int(number)}" and int(number) < self._named
 
     async def by_key(self, key: str) -> Worker:
         """The worker that this key went to before, while it lives; else the next."""

@@ -30,8 +30,6 @@ Join = Callable[[Fleet, Asked], Awaitable[Answer]]
 
 WATCHED_AFTER_SECONDS = 1.0
 """From then on a client that leaves takes its request along."""
-GRACE_SECONDS = 2
-"""For requests under way, when the front ends."""
 SESSION_HEADER = b"mcp-session-id"
 """Where a client without a session in its path keeps the one of its connection (2025-11-25)."""
 INTERNAL_ERROR = -32603
@@ -236,6 +234,5 @@ async def _serve(
     async with fleet:
         server = runner(Guard(front(fleet, settings), settings))
         server.config.lifespan = "off"
-        server.config.timeout_graceful_shutdown = GRACE_SECONDS
         ready()
         await server.serve(sockets=[listening])

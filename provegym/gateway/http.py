@@ -29,7 +29,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from provegym.errors import SessionError, SessionUnknown
-from provegym.gateway import control, door, face, listing
+from provegym.gateway import control, door, face
 from provegym.gateway.connections import Connections
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
@@ -177,7 +177,7 @@ def resolver(rooms: Rooms, settings: Settings, open: Open) -> Resolve:
             status = 404 if isinstance(error, SessionUnknown) else 410
             return Refusal(SESSION_ENDED, str(error), status)
         if server and not view.tools:
-            return _no_server(server, sorted({*map(_server, view.room.tools)}))
+            return _no_server(server, view.room.servers())
         scope[FIND] = lambda _: view
         scope[ROOM] = view.room
         return None
@@ -212,10 +212,6 @@ def own_room(settings: Settings, open: Open, server: str = "") -> Room:
     if settings.task:
         return room_of(settings.task)
     return Room(open(settings.seed, (server,) if server else settings.servers))
-
-
-def _server(tool: Any) -> str:
-    return listing.server_of(tool.function.name)
 
 
 def _no_server(server: str, known: Sequence[str]) -> Refusal:
@@ -287,9 +283,15 @@ def serve(
     runner(app(rooms, settings, open)).run(sockets=[listening])
 
 
+ANYWHERE = Settings(port=0)
+"""Any free port of this machine alone."""
+
+
 @contextmanager
-def background(app: ASGIApp, settings: Settings) -> Iterator[str]:
-    """Serve an app in a thread, and give its URL: a gateway inside of another program."""
+def background(app: ASGIApp, settings: Settings = ANYWHERE) -> Iterator[str]:
+    """Serve an app in a thread, and give its URL: a gateway inside of another program, such as a
+    notebook. Raises `InputError` where the address cannot be had.
+    """
     server = runner(app)
     with listen(settings) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

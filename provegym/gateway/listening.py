@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import resource
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -14,6 +17,9 @@ from provegym.gateway.settings import Settings
 
 FILES = 65_536
 """Most open files, and so connections, that are asked of the system; many start with 1,024."""
+
+GRACE_SECONDS = 2
+"""For requests under way, when the server ends."""
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -36,11 +42,29 @@ def url_of(settings: Settings, listening: socket.socket) -> str:
     return f"http://{host}:{listening.getsockname()[1]}"
 
 
-def runner(app: ASGIApp) -> uvicorn.Server:
+class Server(uvicorn.Server):
+    """Ends at a signal as it does at any other wish, and is done with it. uvicorn would send the
+    signal once more, into whatever the caller does then.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Mind signals while the block runs."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End within the grace, also at a second signal: it would cut the app off in its end."""
+        self._captured_signals.append(sig)
+        self.should_exit = True
+
+
+def runner(app: ASGIApp) -> Server:
     """The server of HTTP around an app. Nothing is logged of a request: its URL may hold the id
     of a session, which is the right to use it.
     """
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             app,
             loop="uvloop",
@@ -49,5 +73,6 @@ def runner(app: ASGIApp) -> uvicorn.Server:
             log_level="error",  # a line for each broken request would let anybody fill a disk
             access_log=False,
             server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )

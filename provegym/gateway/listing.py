@@ -1,12 +1,14 @@
 """Tools as MCP lists them: schemas of arguments and results, and all four annotations.
 
 Input schemas are the very ones that a policy is shown in training, a task's perturbed ones too.
-Output schemas and annotations are the library's: a perturbed tool keeps those of the tool that it
-comes from. A tool that the library does not know is taken to be as harmful as MCP assumes.
+Output schemas and annotations are those of the session's world, else the library's: a perturbed
+tool keeps those of the tool that it comes from. A tool that neither knows is taken to be as harmful
+as MCP assumes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache, reduce
 from operator import or_
 from types import NoneType, UnionType
@@ -21,6 +23,7 @@ from provegym.types import Tool
 from provegym.world.fields import take_apart
 from provegym.world.schema import field_schema
 from provegym.world.tool import Tool as LibraryTool
+from provegym.world.world import Bound
 
 READ = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -35,12 +38,19 @@ UNKNOWN = types.ToolAnnotations(
 )
 """MCP's own assumptions about a tool that says nothing."""
 
+OUTSIDE = {"open_world_hint": True}
+"""What changes for a tool of an external server: nobody knows what it reaches."""
+Known = Mapping[str, Bound]
+"""The tools of a session's world by name."""
+_NONE: Known = {}
+
 
 class Origin(NamedTuple):
-    """A tool of the library and the server that it belongs to."""
+    """A tool and the server that it belongs to."""
 
     server: str
     tool: LibraryTool
+    outside: bool = False
 
 
 @lru_cache(maxsize=1)
@@ -50,9 +60,17 @@ def library() -> dict[str, Origin]:
     return {n: Origin(name, tool) for name, server in loaded for n, tool in server.tools.items()}
 
 
-def server_of(name: str) -> str:
-    """The library's server that a tool belongs to, "" if there is none."""
-    origin = library().get(name)
+def origin_of(name: str, known: Known = _NONE) -> Origin | None:
+    """The tool of that name in the session's world, else in the library, None if in neither."""
+    bound = known.get(name)
+    if bound is None:
+        return library().get(name)
+    return Origin(bound.place, bound.tool, bound.server.outside)
+
+
+def server_of(name: str, known: Known = _NONE) -> str:
+    """The server that a tool belongs to, "" if there is none."""
+    origin = origin_of(name, known)
     return origin.server if origin else ""
 
 
@@ -62,26 +80,27 @@ def is_library_tool(tool: Tool) -> bool:
     return origin is not None and origin.tool.schema is tool
 
 
-def described(tool: Tool) -> types.Tool:
+def described(tool: Tool, known: Known = _NONE) -> types.Tool:
     """A tool as MCP lists it."""
     if is_library_tool(tool):
         return _of_library(tool.function.name)
-    return _describe(tool)
+    return _describe(tool, origin_of(tool.function.name, known))
 
 
 @lru_cache(maxsize=4096)
 def _of_library(name: str) -> types.Tool:
-    return _describe(library()[name].tool.schema)
+    origin = library()[name]
+    return _describe(origin.tool.schema, origin)
 
 
-def _describe(tool: Tool) -> types.Tool:
+def _describe(tool: Tool, origin: Origin | None) -> types.Tool:
     told = tool.function
-    origin = library().get(told.name)
+    is_ours = origin is not None and not origin.outside
     return types.Tool(
         name=told.name,
         description=told.description or None,
         input_schema=told.parameters,
-        output_schema=output_schema(origin.tool) if origin else None,
+        output_schema=output_schema(origin.tool) if origin and is_ours else None,
         annotations=_annotations(origin),
     )
 
@@ -89,7 +108,8 @@ def _describe(tool: Tool) -> types.Tool:
 def _annotations(origin: Origin | None) -> types.ToolAnnotations:
     if origin is None:
         return UNKNOWN
-    return READ if origin.tool.effect == "read" else WRITE
+    hints = READ if origin.tool.effect == "read" else WRITE
+    return hints.model_copy(update=OUTSIDE) if origin.outside else hints
 
 
 def output_schema(tool: LibraryTool) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +20,13 @@ from provegym.gateway.settings import Settings
 
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0
+RUN = (
+    "import signal as s; s.signal(s.SIGINT, s.SIG_IGN); "
+    "import provegym.gateway.worker as w; w.main()"
+)
+"""An interrupt is for the front, which ends its workers; one that is still being loaded would tell
+of it at length.
+"""
 
 
 class Local:
@@ -52,13 +60,15 @@ def launcher(settings: Settings) -> Launch:
 
 async def launch(plan: Plan) -> Local:
     """Start a worker and wait for its port. Raises InfrastructureError where there is none."""
-    command = (sys.executable, "-m", "provegym.gateway.worker")
+    command = (sys.executable, "-c", RUN)
     process = await asyncio.create_subprocess_exec(  # Ctrl-C is for the front, which ends it
         *command, stdin=PIPE, stdout=PIPE, start_new_session=True
     )
     try:
         return Local(process, await asyncio.wait_for(_greet(process, plan), START_SECONDS))
     except BaseException as error:
+        with suppress(ProcessLookupError):
+            process.kill()  # it holds nothing yet, and may be long in loading
         await _stop(process)
         if isinstance(error, TimeoutError):
             told = f"worker {plan.name} did not listen within {START_SECONDS:.0f} s"

@@ -1,4 +1,6 @@
-"""Openings with a key of the caller's: asked for again, one gives the session of the first time."""
+"""Openings and forks with a key of the caller's: asked for again, one gives the session of the
+first time, also where that has ended since: a key never makes a second session.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from hashlib import blake2b
 import msgspec
 
 from provegym.errors import InputError
-from provegym.gateway.wire import Opened, OpenSession
+from provegym.gateway.wire import Opened
 
 REMEMBERED = 10_000
 """How many openings are known by their keys, the latest."""
@@ -23,21 +25,22 @@ class Openings:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[bytes, asyncio.Future[Opened]]] = OrderedDict()
-        """A mark of the body in place of it, for its task may be long; and what it opened."""
+        """A mark of what was asked in place of it, for its task may be long; and what it opened."""
 
-    async def once(self, body: OpenSession, work: Work) -> Opened:
-        """What the first opening with the body's key gave; `work` opens it.
+    async def once(self, key: str | None, asked: object, work: Work) -> Opened:
+        """What the first opening with the key gave; `work` does it. `asked` says what was to be
+        opened, so that two can be told apart.
 
         Raises `InputError` where the key belongs to another opening, and what `work` raises.
         """
-        if body.key is None:
+        if key is None:
             return await work()
-        mark = blake2b(msgspec.json.encode(body, order="deterministic"), digest_size=16).digest()
-        known = self._known.get(body.key)
+        mark = blake2b(msgspec.json.encode(asked, order="deterministic"), digest_size=16).digest()
+        known = self._known.get(key)
         if known is None:
-            return await self._first(body.key, mark, work)
+            return await self._first(key, mark, work)
         if known[0] != mark:
-            raise InputError(f"the key {body.key[:80]!r} opened another session; use a new one")
+            raise InputError(f"the key {key[:80]!r} opened another session; use a new one")
         return await asyncio.shield(known[1])
 
     async def _first(self, key: str, mark: bytes, work: Work) -> Opened:

@@ -16,9 +16,10 @@ from provegym.errors import InputError, LimitReached
 from provegym.gateway import batch, wire
 from provegym.gateway.openings import Openings
 from provegym.gateway.rooms import Open, Room, Rooms
+from provegym.gateway.sound import check_servers, check_task, check_tools
 from provegym.gateway.wire import Done, Nothing, Opened
 from provegym.rewards import score
-from provegym.types import SCHEMA, Score
+from provegym.types import Score
 
 T = TypeVar("T")
 
@@ -76,7 +77,7 @@ async def open_session(desk: Desk, _: str, body: wire.OpenSession) -> Opened:
 
     Raises `InputError` for a world that there is none of, `LimitReached`.
     """
-    return await desk.openings.once(body, lambda: _open(desk, body))
+    return await desk.openings.once(body.key, body, lambda: _open(desk, body))
 
 
 async def _open(desk: Desk, body: wire.OpenSession) -> Opened:
@@ -105,8 +106,12 @@ async def close_session(desk: Desk, name: str, body: None) -> Done:
     return Done()
 
 
-async def fork(desk: Desk, name: str, body: Nothing) -> Opened:
-    """A new session with the state of this one."""
+async def fork(desk: Desk, name: str, body: wire.Fork) -> Opened:
+    """A new session with the state of this one, or the one that the body's key made before."""
+    return await desk.openings.once(body.key, ("fork", name), lambda: _fork(desk, name))
+
+
+async def _fork(desk: Desk, name: str) -> Opened:
     _check_places(desk)
     room = desk.rooms.get(name)
     return _add(desk, await _in(room, room.fork))
@@ -115,16 +120,14 @@ async def fork(desk: Desk, name: str, body: Nothing) -> Opened:
 def _place(body: wire.OpenSession) -> tuple[int, tuple[str, ...]]:
     """Seed and servers that a body asks for, by themselves or as its task's."""
     if body.task is not None:
-        if body.task.schema > SCHEMA:
-            raise InputError(f"the task's schema {body.task.schema} is newer than {SCHEMA}")
+        check_task(body.task)
         place = body.task.seed, body.task.servers
         if (body.seed, body.servers) not in ((None, None), place):
             raise InputError("seed and servers are the task's; leave them out or name the same")
         return place
     if body.seed is None or not body.servers:
         raise InputError("give a seed and servers, or a task")
-    if len(set(body.servers)) < len(body.servers):
-        raise InputError(f"{', '.join(body.servers)}: name each server once")
+    check_servers("servers", body.servers)
     return body.seed, body.servers
 
 
@@ -168,8 +171,13 @@ def offer(room: Room, name: str, body: wire.Offer) -> Done:
     if body.tools is not None and body.turn is not None:
         raise InputError("name tools or a turn, not both")
     if body.turn is not None:
+        if room.task is None:
+            told = f"turn {body.turn}: the session has no task and so no turns; name tools"
+            raise InputError(told)
         room.enter(body.turn)
     else:
+        if body.tools:
+            check_tools(body.tools, room.offerable(), room.known)
         room.offer(body.tools)
     return Done()
 
@@ -251,7 +259,7 @@ OPERATIONS = (
         body=wire.ManyCalls,
         answer=wire.Results,
     ),
-    Operation("POST", f"{_ONE}/fork", "Copy a session", fork, Nothing, Opened, 201),
+    Operation("POST", f"{_ONE}/fork", "Copy a session", fork, wire.Fork, Opened, 201),
     _of_room("POST", "snapshot", "Keep the state under a name", snapshot, Nothing, wire.Snapshot),
     _of_room("POST", "restore", "Go back to a snapshot", restore, wire.Restore, Done),
     _of_room("POST", "reset", "Go back to the start", reset, Nothing, Done),

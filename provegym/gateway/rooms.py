@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from threading import Lock
@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from provegym import servers, worlds
 from provegym.errors import InfrastructureError, InputError, ServerFault
+from provegym.gateway import listing
 from provegym.gateway.metrics import METER
 from provegym.gateway.wire import NO_JSON
 from provegym.rollout import loop
@@ -25,6 +26,7 @@ from provegym.rollout.reply import ToolCall
 from provegym.types import Call, Task, Tool, Trace
 from provegym.world.session import Result
 from provegym.world.sessions import Sessions
+from provegym.world.world import Bound
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +98,9 @@ class Room:
         self._taken = self._heard = 0
         self._offered: list[str] | None = None
         self._all = tuple(session.tools())
-        self._known = world.tools if (world := getattr(session, "world", None)) else {}
+        world = getattr(session, "world", None)
+        self.known: Mapping[str, Bound] = world.tools if world else {}
+        """The tools of its world by name, on offer or not."""
         self.blocking: bool = getattr(session, "blocking", False)
         """Whether the session waits for something outside of this process, so that what is done
         with it belongs into a thread of its own."""
@@ -116,6 +120,20 @@ class Room:
             self.tools = self._all
         else:
             self.offer(tool.function.name for tool in loop.tools_at(self.task, turn))
+
+    def servers(self) -> list[str]:
+        """Whose tools are shown."""
+        found = {listing.server_of(tool.function.name, self.known) for tool in self.tools}
+        return sorted(found - {""})
+
+    def offerable(self) -> set[str]:
+        """Names of all tools that may be on offer: its world's, its task's, and the library's, for
+        a task's list may hold some without their server.
+        """
+        task = self.task
+        of_task = loop.tools_at(task, len(task.turns)) if task else ()
+        named = {tool.function.name for tool in of_task}
+        return named | self.known.keys() | listing.library().keys()
 
     def offer(self, names: Iterable[str] | None) -> None:
         """From now on these tools exist; a call of any other is `unknown_tool`. None: all do."""
@@ -168,7 +186,7 @@ class Room:
         else:
             if self.task is not None:
                 self._record(name, arguments, result.outcome, result.builtins())
-        bound = self._known.get(name)
+        bound = self.known.get(name)
         METER.count(bound.place if bound else "", result.outcome, perf_counter() - start)
         return result
 

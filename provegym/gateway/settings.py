@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from functools import lru_cache
+from math import isfinite
 
 from msgspec import Struct, field
 
@@ -51,6 +52,9 @@ class Settings(Struct, frozen=True):
     """Most characters of a result that MCP shows, as in a rollout; of a longer one, its start."""
 
     def __post_init__(self) -> None:
+        for name, value in (("idle", self.idle), ("rate", self.rate)):
+            if not isfinite(value):
+                raise InputError(f"{name} {value} is no number of seconds or requests")
         if not self.token and not is_loopback(self.host):
             raise InputError(
                 f"{self.host} can be reached from other machines: give a token (--token), "

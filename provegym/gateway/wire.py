@@ -12,6 +12,9 @@ from provegym.world.session import Result
 
 MOST_CALLS = 4096
 """Calls in one request."""
+MOST_SEED = 2**63 - 1
+MOST_SECONDS = 86_400
+"""Longest deadline."""
 MOST_LEVELS = 128
 """Deepest nesting of a task; what is made of it is walked through level by level."""
 
@@ -46,6 +49,7 @@ Seconds = Annotated[
     float,
     Meta(
         gt=0,
+        le=MOST_SECONDS,
         description="Seconds for the whole request: calls not done by then have the outcome "
         "`infrastructure` and the code `deadline`.",
     ),
@@ -69,10 +73,16 @@ class Nothing(Request, frozen=True):
     """An empty object, or no body at all."""
 
 
+class Fork(Request, frozen=True):
+    """A fork, or the one that the key made before."""
+
+    key: OpenKey | None = None
+
+
 class OpenSession(Request, frozen=True):
     """A world by its seed and servers, or a task with the world that it is about."""
 
-    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)] | None = None
     servers: tuple[Text, ...] | None = None
     task: Task | None = None
     key: OpenKey | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import sys
 import threading
 import time
@@ -13,7 +12,7 @@ import msgspec
 
 from provegym.gateway import http
 from provegym.gateway.fleet import Plan
-from provegym.gateway.listening import listen, runner
+from provegym.gateway.listening import GRACE_SECONDS, listen, runner
 from provegym.gateway.rooms import Rooms
 from provegym.world.sessions import Sessions
 
@@ -21,8 +20,6 @@ ID_BYTES = 24
 """Of randomness in an id, which nobody can guess."""
 KEEP_ALIVE_SECONDS = 24 * 3600
 """A worker closes no connection before the front does, for a request could be under way."""
-GRACE_SECONDS = 2
-"""For requests under way, when a worker ends."""
 
 
 class Serving:
@@ -37,7 +34,6 @@ class Serving:
         self.port: int = self._listening.getsockname()[1]
         self._server = runner(http.app(rooms, settings))
         self._server.config.timeout_keep_alive = KEEP_ALIVE_SECONDS
-        self._server.config.timeout_graceful_shutdown = GRACE_SECONDS
         self._server.config.date_header = False  # the front adds one
 
     def run(self) -> None:
@@ -51,9 +47,10 @@ class Serving:
 
 def main() -> None:
     """A worker as a process; see `provegym.gateway.local` for how it is spoken to."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the front's, which ends us
-    plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
-    serving = Serving(plan)
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return  # the front is gone
+    serving = Serving(msgspec.json.decode(line, type=Plan))
 
     def watch() -> None:
         while sys.stdin.buffer.read(1):
@@ -63,9 +60,8 @@ def main() -> None:
         os._exit(1)  # whatever hangs, no worker outlives its front
 
     threading.Thread(target=watch, daemon=True).start()
-    print(serving.port, flush=True)  # noqa: T201 - the front reads it
+    try:
+        print(serving.port, flush=True)  # noqa: T201 - the front reads it
+    except BrokenPipeError:
+        os._exit(1)  # the front is gone
     serving.run()
-
-
-if __name__ == "__main__":
-    main()

@@ -27,7 +27,9 @@ def opened(gateway: str) -> Opened:
     """Opens sessions on that gateway."""
 
     def make(seed: int, names: list[str]) -> str:
-        made = httpx2.post(f"{gateway}/v1/sessions", json={"seed": seed, "servers": names})
+        made = httpx2.post(
+            f"{gateway}/v1/sessions", json={"seed": seed, "servers": names}, timeout=120
+        )
         assert made.is_success, made.text
         return f"/s/{made.json()['id']}"
 

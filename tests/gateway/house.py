@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -41,12 +42,16 @@ HELLO = {
 }
 
 
+SECONDS = 120.0
+"""An answer may take so long on a busy machine; the client's own limit is 5 s."""
+
+
 class House:
     """A running gateway."""
 
     def __init__(self, rooms: Rooms, settings: Settings, url: str) -> None:
         self.rooms, self.settings, self.url = rooms, settings, url
-        self.send: Callable[..., httpx2.Response] = httpx2.post
+        self.send: Callable[..., httpx2.Response] = partial(httpx2.post, timeout=SECONDS)
 
     def move_in(self, room: Room) -> str:
         """The path of a new session."""

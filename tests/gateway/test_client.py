@@ -25,7 +25,7 @@ from provegym.errors import (
 )
 from provegym.gateway import wire
 from provegym.gateway.client import Connection, RemoteSession
-from provegym.gateway.loopback import serving
+from provegym.gateway.http import background
 from provegym.gateway.rooms import Rooms
 from provegym.world.session import Session
 from provegym.world.world import World
@@ -41,7 +41,7 @@ def rooms() -> Rooms:
 
 @pytest.fixture(scope="module")
 def url(rooms: Rooms) -> Iterator[str]:
-    with serving(control_app(rooms, Settings(sessions=2000))) as url:
+    with background(control_app(rooms, Settings(sessions=2000))) as url:
         yield url
 
 
@@ -137,10 +137,10 @@ def test_tools_are_offered_and_shown(connection: Connection) -> None:
     here, there = local(), connection.open(7, ["pad"])
     assert there.tools() == here.tools()
     for session in (here, there):
-        session.offer(name for name in ("list_notes", "send_fax"))
+        session.offer(name for name in ("list_notes", "list_accounts"))
         assert [tool.function.name for tool in session.tools()] == ["list_notes"]
         assert session.call("tear", {}).outcome == "unknown_tool"
-        assert session.call("send_fax", {}).builtins()["error"]["code"] == "no_server"
+        assert session.call("list_accounts", {}).builtins()["error"]["code"] == "no_server"
         session.offer(None)
         assert session.call("write_note", {"text": "x"}).outcome == "ok"
     assert there.tools() == here.tools()
@@ -185,7 +185,7 @@ def test_what_the_user_got_wrong_is_an_input_error(connection: Connection) -> No
 
 def test_a_full_server_is_no_fault_of_the_user() -> None:
     with (
-        serving(control_app(new_rooms(), Settings(sessions=1))) as url,
+        background(control_app(new_rooms(), Settings(sessions=1))) as url,
         provegym.connect(url) as full,
     ):
         full.open(7, ["pad"])
@@ -195,14 +195,14 @@ def test_a_full_server_is_no_fault_of_the_user() -> None:
 
 def test_past_the_deadline_the_episode_does_not_count() -> None:
     app = control_app(new_rooms(), Settings(deadline=1e-9))
-    with serving(app) as url, provegym.connect(url) as slow:
+    with background(app) as url, provegym.connect(url) as slow:
         session = slow.open(7, ["pad"])
         with pytest.raises(InfrastructureError, match="not done within"):
             session.call("list_notes", {})
 
 
 def test_a_server_that_is_gone_is_a_fault_of_ours() -> None:
-    with serving(control_app(new_rooms())) as url:
+    with background(control_app(new_rooms())) as url:
         connection = provegym.connect(url)
         session = connection.open(7, ["pad"])
     with pytest.raises(InfrastructureError, match="cannot be reached"):

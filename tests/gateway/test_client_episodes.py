@@ -18,7 +18,7 @@ import provegym
 from provegym import records, worlds
 from provegym.config import Synth
 from provegym.gateway.client import Connection, RemoteSession
-from provegym.gateway.loopback import serving
+from provegym.gateway.http import background
 from provegym.graph.build import build
 from provegym.rewards import score
 from provegym.rollout.loop import Session, tools_at
@@ -37,7 +37,7 @@ SERVERS = ("email", "calendar")
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving(control_app(new_rooms(), Settings(sessions=10_000))) as url:
+    with background(control_app(new_rooms(), Settings(sessions=10_000))) as url:
         yield url
 
 

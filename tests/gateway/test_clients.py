@@ -29,7 +29,7 @@ def test_an_episode_over_http_ends_in_the_state_of_the_one_in_process(
     seen = CLIENTS[client](Place(f"{gateway}{session}/mcp"), protocol)
     assert seen == played(protocol)
     at = session.replace("/s/", "/v1/sessions/")
-    assert httpx2.get(f"{gateway}{at}/digest").json() == {"digest": digest()}
+    assert httpx2.get(f"{gateway}{at}/digest", timeout=120).json() == {"digest": digest()}
 
 
 @pytest.mark.parametrize("client", CLIENTS)

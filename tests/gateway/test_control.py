@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
-from provegym.gateway.loopback import serving
+from provegym.gateway.http import background
 from provegym.gateway.rooms import KEYS, Rooms
 from provegym.rewards import score
 from provegym.types import Call, GroundCall, Task, Trace, Turn
@@ -74,7 +74,7 @@ def rooms() -> Rooms:
 
 @pytest.fixture(scope="module")
 def api(rooms: Rooms) -> Iterator[Http]:
-    with serving(control_app(rooms)) as url:
+    with background(control_app(rooms)) as url:
         yield Http(url)
 
 
@@ -175,7 +175,7 @@ def test_a_world_that_there_is_none_of_is_refused_in_one_line(api: Http) -> None
 
 def test_there_are_no_more_sessions_than_allowed() -> None:
     rooms = new_rooms()
-    with serving(control_app(rooms, Settings(sessions=2))) as url:
+    with background(control_app(rooms, Settings(sessions=2))) as url:
         api = Http(url)
         first, _ = api.open(), api.open()
         for path, body in (
@@ -241,17 +241,21 @@ def test_only_tools_on_offer_exist(api: Http) -> None:
         return [tool["function"]["name"] for tool in tools]
 
     assert shown() == ["list_notes", "write_note", "tear"]
-    api("POST", f"/v1/sessions/{name}/offer", {"tools": ["list_notes", "send_fax"]})
+    api("POST", f"/v1/sessions/{name}/offer", {"tools": ["list_notes", "list_accounts"]})
     assert shown() == ["list_notes"]
-    calls = ({"name": n} for n in ("write_note", "send_fax", "list_notes"))
+    calls = ({"name": n} for n in ("write_note", "list_accounts", "list_notes"))
     results = api.calls(name, *calls)
     assert [r["outcome"] for r in results] == ["unknown_tool", "tool_error", "ok"]
     assert results[1]["value"]["error"]["code"] == "no_server"
     api("POST", f"/v1/sessions/{name}/offer", {})
     assert shown() == ["list_notes", "write_note", "tear"]
-    for wrong in ({"tools": ["tear"], "turn": 0}, {"turn": 1}):
+    for wrong in ({"tools": ["tear"], "turn": 0}, {"turn": 1}, {"turn": 0}):
         found = api.error("POST", f"/v1/sessions/{name}/offer", wrong)
         assert found[:2] == (422, "invalid_input")
+    told = api.error("POST", f"/v1/sessions/{name}/offer", {"tools": ["tear", "send_fax"]})
+    known = "known: list_notes, tear, write_note"
+    assert told == (422, "unknown_name", f"unknown tool 'send_fax'; {known}")
+    assert shown() == ["list_notes", "write_note", "tear"]
 
 
 # -- calls ------------------------------------------------------------------------------------
@@ -435,7 +439,7 @@ def metrics(api: Http) -> dict[str, float]:
 
 def test_metrics_count_sessions_and_calls() -> None:
     clock = Clock()
-    with serving(control_app(new_rooms(clock))) as url:
+    with background(control_app(new_rooms(clock))) as url:
         api = Http(url)
         before = metrics(api)
         names = [api.open() for _ in range(4)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from provegym.gateway.loopback import serving
+from provegym.gateway.http import background
 from provegym.gateway.openapi import document
 from provegym.gateway.operations import OPERATIONS, Operation
 from provegym.gateway.wire import MOST_CALLS
@@ -20,7 +20,7 @@ from tests.gateway.test_control import Http
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[Http]:
-    with serving(control_app(new_rooms())) as url:
+    with background(control_app(new_rooms())) as url:
         yield Http(url)
 
 
@@ -44,7 +44,7 @@ def test_what_is_no_json_is_400_or_422(
     path = operation.path.replace("{session}", session)
     status, answer = api.raw("POST", path, body)
     assert status in (400, 422)
-    assert json.loads(answer)["error"]["code"] in ("not_json", "invalid_body")
+    assert json.loads(answer)["error"]["code"] in ("not_json", "invalid_body", "invalid_input")
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=lambda op: op.path)
@@ -56,6 +56,21 @@ def test_what_has_another_shape_is_422(
     status, answer = api.raw("POST", path, json.dumps(body).encode())
     assert status == 422
     assert json.loads(answer)["error"]["code"] == "invalid_body"
+
+
+JUNK = [b'{"a":' * n + b"1" + b"}" * n for n in (200, 5_000)]
+JUNK += [b"[" * n + b"]" * n for n in (200, 5_000)]
+
+
+@pytest.mark.parametrize("body", JUNK, ids=range(len(JUNK)))
+def test_nested_junk_has_one_status_at_every_route(api: Http, session: str, body: bytes) -> None:
+    paths = [operation.path.replace("{session}", session) for operation in WITH_BODY]
+    found = [api.raw("POST", path, body) for path in paths]
+    answers = [(status, *list(json.loads(text)["error"].values())[:2]) for status, text in found]
+    assert {status for status, _, _ in answers} == {422}
+    told = [(code, message) for _, code, message in answers if code == "invalid_input"]
+    assert set(told) == {("invalid_input", "a body is nested at most 128 levels deep")}
+    assert len(told) == len(paths) - 2  # the others take arguments of any depth
 
 
 JSON = st.recursive(

@@ -16,7 +16,7 @@ from provegym.gateway.guard import Refused, check
 from provegym.gateway.rooms import Room, open_world
 from provegym.gateway.settings import Settings
 from provegym.servers import world
-from tests.gateway.house import LEGACY, MODERN, Clock, House, Slow, house, timed_rooms
+from tests.gateway.house import LEGACY, MODERN, SECONDS, Clock, House, Slow, house, timed_rooms
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +75,43 @@ def test_a_batch_is_no_message(gateway: House, version: str) -> None:
     assert error_code(answer) in (-32600, -32602)
 
 
+SENTENCES = {
+    b"": "the message is no JSON: it is empty",
+    b"null": "a message is an object of JSON-RPC 2.0, got null",
+    b"5": "a message is an object of JSON-RPC 2.0, got a number",
+    b'"x"': "a message is an object of JSON-RPC 2.0, got a text",
+    b"[]": door.BATCH,
+    b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]': door.BATCH,
+    b"[" * 20_000: "the message is no JSON: it is nested too deep",
+}
+ALONE = "the message is no JSON: a surrogate stands alone, which is no Unicode text"
+
+
+@pytest.mark.parametrize("version", ["", LEGACY, MODERN])
+def test_what_is_no_message_is_told_in_a_sentence(gateway: House, version: str) -> None:
+    _, path = gateway.banking()
+    told = {"mcp_protocol_version": version} if version else {}
+    for body, sentence in SENTENCES.items():
+        answer = gateway.post(path, body, **told)
+        assert (answer.status_code, answer.json()["error"]["message"]) == (400, sentence)
+        assert answer.json()["id"] is None
+    for body in (rb'{"a":"\ud83dx"}', rb'{"a":"\ude00"}', b'{"a":"\xed\xa0\x80"}'):
+        assert gateway.post(path, body, **told).json()["error"]["message"].startswith(ALONE)
+    other = gateway.post(path, rb'{"a":"\ud83d\ude00", "b":NaN}', **told)
+    assert "surrogate" not in other.json()["error"]["message"]
+
+
 def test_nesting_is_counted_from_the_outermost_value() -> None:
-    assert isinstance(door.read(b"[" * 4 + b"]" * 4, 3), door.Refusal)
-    assert door.read(b"[" * 3 + b"]" * 3, 3) == [[[]]]
-    assert door.read(b"[[],[],[],[]]", 3) == [[], [], [], []]
+    assert isinstance(door.read(b'{"a":[[[]]]}', 3), door.Refusal)
+    assert door.read(b'{"a":[[]]}', 3) == {"a": [[]]}
+    assert door.read(b'{"a":[],"b":[],"c":[],"d":[]}', 3) == {key: [] for key in "abcd"}
 
 
 def test_a_body_beyond_the_limit_is_refused_however_it_is_sent(gateway: House) -> None:
     _, path = gateway.banking()
     whole = gateway.post(path, b" " * 50_001)
     assert (whole.status_code, whole.json()["error"]["code"]) == (413, "too_large")
-    parts = httpx2.post(f"{gateway.url}{path}", content=iter([b" " * 30_000] * 2))
+    parts = httpx2.post(f"{gateway.url}{path}", content=iter([b" " * 30_000] * 2), timeout=SECONDS)
     assert parts.status_code == 413
     fits = gateway.post(path, b" " * 50_000)
     assert fits.status_code == 400
@@ -250,16 +276,21 @@ def test_with_a_token_only_urls_that_hold_a_session_go_without_it() -> None:
         listed = gateway.ask(path, "tools/list", {})
         assert listed.status_code == 200
         assert gateway.post("/mcp", {}).status_code == 401
-        assert httpx2.get(f"{gateway.url}/v1/sessions").status_code == 401
-        assert httpx2.get(f"{gateway.url}/metrics").status_code == 401
-        assert httpx2.get(f"{gateway.url}/healthz").status_code == 200
+        assert httpx2.get(f"{gateway.url}/v1/sessions", timeout=SECONDS).status_code == 401
+        assert httpx2.get(f"{gateway.url}/metrics", timeout=SECONDS).status_code == 401
+        assert httpx2.get(f"{gateway.url}/healthz", timeout=SECONDS).status_code == 200
         for wrong in ("Bearer s3cre", "Bearer s3crett", "s3cret", "Basic s3cret", "Bearer"):
-            answer = httpx2.get(f"{gateway.url}/v1/sessions", headers={"authorization": wrong})
+            answer = httpx2.get(
+                f"{gateway.url}/v1/sessions", headers={"authorization": wrong}, timeout=SECONDS
+            )
             assert answer.status_code == 401
             assert answer.headers["www-authenticate"] == "Bearer"
             assert "s3cret" not in answer.text
         told = {"authorization": "Bearer s3cret"}
-        assert httpx2.get(f"{gateway.url}/v1/sessions", headers=told).status_code == 200
+        assert (
+            httpx2.get(f"{gateway.url}/v1/sessions", headers=told, timeout=SECONDS).status_code
+            == 200
+        )
 
 
 def test_any_server_of_the_sdk_can_stand_behind_the_guard() -> None:
@@ -287,10 +318,51 @@ def test_a_result_has_the_envelope_of_its_protocol(gateway: House, version: str)
     assert (result.get("resultType"), info.get("name")) == expected
 
 
-@pytest.mark.parametrize("arguments", [[], "{}", 5])
-def test_arguments_that_are_no_object_are_an_error_of_the_protocol(
-    gateway: House, arguments: Any
+KINDS = [([], "an array"), ("{}", "a text"), (5, "a number"), (True, "a boolean")]
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize(("value", "kind"), KINDS)
+def test_a_call_of_another_shape_is_an_error_of_the_protocol_that_says_what_is_wrong(
+    gateway: House, value: Any, kind: str, version: str
 ) -> None:
     _, path = gateway.banking()
-    answer = gateway.ask(path, "tools/call", {"name": "list_cards", "arguments": arguments})
-    assert (answer.status_code, error_code(answer)) == (400, -32602)
+    connection = gateway.connect(path) if version == LEGACY else ""
+
+    def told(params: dict[str, Any]) -> tuple[int, str]:
+        if version == MODERN:
+            answer = gateway.ask(path, "tools/call", params)
+        else:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            names = {"mcp_session_id": connection, "mcp_protocol_version": LEGACY}
+            answer = gateway.post(path, body, **names)
+        return error_code(answer), answer.json()["error"]["message"]
+
+    given = {"name": "list_cards", "arguments": value}
+    assert told(given) == (-32602, f"`arguments` must be an object, got {kind}")
+    if version == LEGACY:  # the other one has the name in a header, too, which is looked at first
+        assert told({}) == (-32602, "`name` is missing: the name of a tool")
+        assert told({"name": []}) == (-32602, "`name` must be the name of a tool, got an array")
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+def test_null_is_no_argument_left_out_but_arguments_may_be_null(
+    gateway: House, version: str
+) -> None:
+    session, path = gateway.banking()
+    connection = gateway.connect(path) if version == LEGACY else ""
+
+    def call(arguments: Any) -> Any:
+        params = {"name": "list_payees", "arguments": arguments}
+        if version == MODERN:
+            return gateway.ask(path, "tools/call", params).json()["result"]
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        names = {"mcp_session_id": connection, "mcp_protocol_version": LEGACY}
+        return gateway.post(path, body, **names).json()["result"]
+
+    assert call(None)["structuredContent"] == session.call("list_payees", {}).builtins()
+    here = session.call("list_payees", {"query": None})
+    assert here.outcome == "invalid_arguments"
+    there = call({"query": None})
+    assert there["_meta"]["provegym/outcome"] == "invalid_arguments"
+    assert there["content"][0]["text"] == here.json().decode()

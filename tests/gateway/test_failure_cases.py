@@ -115,9 +115,9 @@ def test_case_03_cost_grows_with_the_tool_list(
     shaped: list[str] = []
     real = listing.described
 
-    def counted(tool: Any) -> types.Tool:
+    def counted(tool: Any, *known: Any) -> types.Tool:
         shaped.append(tool.function.name)
-        return real(tool)
+        return real(tool, *known)
 
     monkeypatch.setattr(listing, "described", counted)
     connection = gateway.connect(path) if version == LEGACY else ""

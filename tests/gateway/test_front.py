@@ -380,3 +380,15 @@ def test_equal_series_are_added_and_families_stay_together() -> None:
         "# HELP b B.\n# TYPE b gauge\nb 5.5\n"
     )
     assert summed([]) == ""
+
+
+@pytest.mark.parametrize("name", ["w00", "w01", "w+0", "w", "w٠", "w" + "9" * 5_000, "x0", "w-1"])
+def test_an_id_of_no_worker_that_ever_was_is_not_said_to_be_lost(name: str) -> None:
+    fleet = Fleet(never, 1)
+    fleet._named = 2
+    assert not fleet._was_named(name)
+    assert fleet._was_named("w0")
+
+
+async def never(name: str) -> Fixed:
+    raise InfrastructureError(name)

@@ -44,7 +44,7 @@ def test_the_same_key_gives_the_same_session_and_none_a_new_one() -> None:
         other = OpenSession(1, ("banking",), key="other")
         keyless = OpenSession(1, ("banking",))
         bodies = (BODY, BODY, other, keyless, keyless, BODY)
-        opened = [(await known.once(body, work)).id for body in bodies]
+        opened = [(await known.once(body.key, body, work)).id for body in bodies]
         assert opened == ["1", "1", "2", "3", "4", "1"]
 
     run(test)
@@ -53,7 +53,7 @@ def test_the_same_key_gives_the_same_session_and_none_a_new_one() -> None:
 def test_who_asks_while_the_first_is_under_way_waits_for_it() -> None:
     async def test(known: Openings, work: Work) -> None:
         work.gate.clear()
-        tasks = [asyncio.create_task(known.once(BODY, work)) for _ in range(3)]
+        tasks = [asyncio.create_task(known.once(BODY.key, BODY, work)) for _ in range(3)]
         await asyncio.sleep(0)
         tasks[1].cancel()  # one client leaves; the others get their session
         work.gate.set()
@@ -68,18 +68,18 @@ def test_a_failure_is_told_and_tried_anew_the_next_time() -> None:
     async def test(known: Openings, work: Work) -> None:
         work.fails = True
         with pytest.raises(LimitReached):
-            await known.once(BODY, work)
+            await known.once(BODY.key, BODY, work)
         work.fails = False
-        assert (await known.once(BODY, work)).id == "2"
+        assert (await known.once(BODY.key, BODY, work)).id == "2"
 
     run(test)
 
 
 def test_a_key_belongs_to_what_it_opened() -> None:
     async def test(known: Openings, work: Work) -> None:
-        await known.once(BODY, work)
+        await known.once(BODY.key, BODY, work)
         with pytest.raises(InputError, match="'k' opened another session"):
-            await known.once(OpenSession(2, ("banking",), key="k"), work)
+            await known.once("k", OpenSession(2, ("banking",), key="k"), work)
         assert work.done == 1
 
     run(test)
@@ -90,6 +90,6 @@ def test_the_latest_keys_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None
 
     async def test(known: Openings, work: Work) -> None:
         bodies = [OpenSession(1, ("banking",), key=str(n)) for n in (1, 2, 3, 2, 3, 1)]
-        assert [(await known.once(body, work)).id for body in bodies] == [*"12323", "4"]
+        assert [(await known.once(body.key, body, work)).id for body in bodies] == [*"12323", "4"]
 
     run(test)

@@ -36,6 +36,7 @@ from tests.gateway.house import (
     LEGACY,
     META,
     MODERN,
+    SECONDS,
     Clock,
     House,
     Slow,
@@ -99,7 +100,9 @@ def test_without_the_token_nothing_is_open_but_sessions_by_their_id_and_health()
         for route in routes:
             path = route.path.replace("{session}", name).replace("{server}", "banking")
             for method in route.methods or {"GET", "POST", "DELETE"}:
-                answer = httpx2.request(method, f"{gateway.url}{path}", content=b"{}")
+                answer = httpx2.request(
+                    method, f"{gateway.url}{path}", content=b"{}", timeout=SECONDS
+                )
                 is_open = route.path.startswith("/s/") or route.path == "/healthz"
                 assert (answer.status_code == 401) != is_open, (method, path)
         assert gateway.rooms.get(name)  # nobody closed it
@@ -146,8 +149,8 @@ def test_an_address_that_asks_too_often_waits() -> None:
     with house(Settings(servers=("banking",), rate=0.02)) as gateway:
         answers = [gateway.post("/mcp", HELLO).status_code for _ in range(3)]
         assert answers == [200, 200, 429]
-        assert httpx2.get(f"{gateway.url}/v1/sessions").status_code == 429
-        assert httpx2.get(f"{gateway.url}/healthz").status_code == 200
+        assert httpx2.get(f"{gateway.url}/v1/sessions", timeout=SECONDS).status_code == 429
+        assert httpx2.get(f"{gateway.url}/healthz", timeout=SECONDS).status_code == 200
 
 
 def test_a_bucket_fills_at_its_rate_and_not_beyond_its_size() -> None:
@@ -340,7 +343,10 @@ def test_a_connection_that_its_client_ends_in_the_middle_is_gone_and_no_failure(
         waiting = pool.submit(gateway.call, path, connection, "list_cards", 2)
         assert slow.called.wait(30)
         headers = {"mcp-session-id": connection}
-        assert httpx2.delete(f"{gateway.url}{path}", headers=headers).status_code == 200
+        assert (
+            httpx2.delete(f"{gateway.url}{path}", headers=headers, timeout=SECONDS).status_code
+            == 200
+        )
         assert waiting.result().status_code == 404
         slow.go_on.set()
 
@@ -424,8 +430,8 @@ def test_no_token_and_no_id_is_logged_or_measured(
     gateway.post(path, b"{" + SECRET.encode())
     gateway.post(f"/v1/sessions/{name}/calls", {"calls": [{"name": SECRET}]}, **bearer())
     gateway.post("/v1/sessions", {}, **bearer("wrong" + SECRET))
-    httpx2.get(f"{gateway.url}/s/{name}/nothing", headers=bearer())
-    metrics = httpx2.get(f"{gateway.url}/metrics", headers=bearer())
+    httpx2.get(f"{gateway.url}/s/{name}/nothing", headers=bearer(), timeout=SECONDS)
+    metrics = httpx2.get(f"{gateway.url}/metrics", headers=bearer(), timeout=SECONDS)
     assert metrics.status_code == 200
     for text in (caplog.text, metrics.text):
         assert not {word for word in (TOKEN, SECRET, name) if word in text}
@@ -439,7 +445,7 @@ def test_settings_do_not_show_the_token() -> None:
 
 def test_what_is_no_route_is_an_error_like_all_others(gateway: House) -> None:
     for method, path, status in [("GET", "/nothing", 404), ("PUT", "/v1/sessions", 405)]:
-        answer = httpx2.request(method, f"{gateway.url}{path}", headers=bearer())
+        answer = httpx2.request(method, f"{gateway.url}{path}", headers=bearer(), timeout=SECONDS)
         assert answer.status_code == status
         assert set(answer.json()["error"]) == {"code", "message", "details"}
 
