@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -28,6 +29,7 @@ from provegym.gateway.external import folders, leash
 from provegym.gateway.external.loop import loop
 from provegym.gateway.external.results import Answer, answer, masked, without
 from provegym.gateway.external.settings import FOLDER, HOME, External
+from provegym.gateway.external.strays import Strays
 
 Ask = Callable[[Client], Awaitable[Any]]
 Job = tuple[Ask, concurrent.futures.Future[Any]]
@@ -55,15 +57,21 @@ class Listing(NamedTuple):
 class Connection:
     """A live server. `start` it, then `listing` and `call`; `close` it at the end."""
 
-    def __init__(self, name: str, told: External, home: Path, seed: int) -> None:
-        """`home` is the folder that the settings' paths are relative to."""
+    def __init__(
+        self, name: str, told: External, home: Path, seed: int, call_seconds: float = inf
+    ) -> None:
+        """`home` is the folder that the settings' paths are relative to. A call may take
+        `call_seconds` where that is less than the settings say.
+        """
         self.name, self.told, self._home, self._seed = name, told, home, seed
+        self._call_seconds = min(told.seconds, call_seconds)
         self.lost = False
         """Whether it can no longer be asked."""
         self.folder = Path()
         self._jobs: asyncio.Queue[Job]
         self._task: asyncio.Task[Any] | None = None
         self._log: IO[bytes] | None = None
+        self._strays = Strays(name)
         self._ready: concurrent.futures.Future[str] = concurrent.futures.Future()
         self._done: concurrent.futures.Future[None] | None = None
 
@@ -104,11 +112,13 @@ class Connection:
 
     async def _live(self) -> None:
         self._jobs, self._task = asyncio.Queue(), asyncio.current_task()
+        self._strays.listen()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed below
         try:
             async with asyncio.timeout(self.told.seconds) as limit, self._client() as client:
                 limit.reschedule(None)
                 self._ready.set_result(_title(client))
+                self._strays.open()
                 while True:
                     await self._serve(client)
         except TimeoutError:
@@ -189,7 +199,7 @@ class Connection:
             return found
 
         try:
-            return Listing(title, self._asked(ask, "listing its tools"))
+            return Listing(title, self._asked(ask, "listing its tools", self.told.seconds))
         except MCPError as error:
             raise self._fault(f"does not list its tools: {error.message}") from error
 
@@ -203,38 +213,31 @@ class Connection:
             # Not `call_tool`: that holds results against the server's own schema and fails on
             # those that third parties get wrong, which is nothing the policy did.
             found = await client.session.send_request(
-                request, types.CallToolResult, request_read_timeout_seconds=self.told.seconds
+                request, types.CallToolResult, request_read_timeout_seconds=self._call_seconds
             )
             return answer(found, self.told.most_characters)
 
         try:
-            found: Answer = self._asked(ask, f"running {tool}")
+            found: Answer = self._asked(ask, f"running {tool}", self._call_seconds)
         except MCPError as error:
             found = Answer(None, error.message, misused=error.code == types.INVALID_PARAMS)
         return masked(found, self._secrets())
 
-    def _asked(self, ask: Ask, doing: str) -> Any:
+    def _asked(self, ask: Ask, doing: str, seconds: float) -> Any:
         """What the server answers. Raises `MCPError` for an error that it answers with."""
         if self.lost:
             raise self._fault("was lost before")
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         loop().run(self._put(ask, future))
         try:
-            return future.result(self.told.seconds + GRACE)
+            return future.result(seconds + GRACE)
         except ServerFault:
             raise
         except Exception as error:
             if isinstance(error, MCPError) and error.code not in LOST:
                 raise
             self.close()
-            raise self._fault(f"{self._loss(error)} while {doing}") from error
-
-    def _loss(self, error: Exception) -> str:
-        """How it was lost, in words."""
-        late = isinstance(error, MCPError) and error.code == types.REQUEST_TIMEOUT
-        if late or isinstance(error, TimeoutError):
-            return f"gave no answer within {self.told.seconds:g} s"
-        return f"failed: {_why(error)}"
+            raise self._fault(f"{_loss(error, seconds)} while {doing}") from error
 
     async def _put(self, ask: Ask, future: concurrent.futures.Future[Any]) -> None:
         if self.lost:
@@ -245,6 +248,8 @@ class Connection:
     def _fault(self, what: str) -> ServerFault:
         said = self._last_words()
         text = f"server {self.name} {what}" + (f"; it said: {said}" if said else "")
+        if strays := self._strays.told():
+            text += f"; it {strays}"
         return ServerFault(without(text, self._secrets()))
 
     def _secrets(self) -> dict[str, str]:
@@ -268,6 +273,14 @@ class Connection:
 def _title(client: Client) -> str:
     info = client.server_info
     return (info.title or info.name) if info else ""
+
+
+def _loss(error: Exception, seconds: float) -> str:
+    """How a server was lost, in words."""
+    late = isinstance(error, MCPError) and error.code == types.REQUEST_TIMEOUT
+    if late or isinstance(error, TimeoutError):
+        return f"gave no answer within {seconds:g} s"
+    return f"failed: {_why(error)}"
 
 
 def _why(error: BaseException) -> str:

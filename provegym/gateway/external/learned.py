@@ -17,7 +17,7 @@ from provegym.gateway.external.snapshot import Rows
 from provegym.records import write_atomic
 from provegym.world.tool import Effect
 
-VERSION = 1
+VERSION = 2
 """Of the file; another one is found out anew."""
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,6 +30,9 @@ from provegym.servers import SERVERS, load
 from provegym.world.cast import Cast, cast
 from provegym.world.server import Seeds, Server
 from provegym.world.table import Row, table
+
+PROBE_SECONDS = 5.0
+"""Longest that a call may take by which a tool is learned of."""
 
 
 def server(text: str) -> Server:
@@ -76,6 +80,10 @@ def _rows(row: Any, known: dict[str, str]) -> list[Row]:
     return [row(value, label) if row.label else row(value) for value, label in known.items()]
 
 
+def _silent(text: str) -> None:
+    """Nobody listens."""
+
+
 def _no_violations(state: Foreign) -> Iterable[str]:
     return ()
 
@@ -88,6 +96,7 @@ class Site:
         self.name, self.home, self.told = name, path.parent, told
         self.content = trees.digest(trees.take(path.parent / told.files)) if told.files else ""
         self._pools: dict[int, Pool] = {}
+        self._scouts: list[Pool] = []
         self._first = threading.Lock()
         self._learned: Learned | None = None
         atexit.register(self.close)
@@ -116,13 +125,24 @@ class Site:
                 "file to find out about it anew"
             )
 
-    def learned(self) -> Learned:
-        """What is known about it, found out at the first time."""
+    def _scouted(self, seed: int) -> Pool:
+        """Processes to find out with, which wait for no call for long."""
+        connect = Connector(self.name, self.told, self.home, seed, PROBE_SECONDS)
+        pool = Pool(self.told, cast(seed).start, connect, self.where.with_suffix(".lock"))
+        self._scouts.append(pool)
+        return pool
+
+    def learned(self, news: Callable[[str], None] = _silent) -> Learned:
+        """What is known about it, found out at the first time; `news` is told what goes on."""
         wanted = knowledge.identity(self.told, self.content)
         found = self._learned or knowledge.load(self.where, wanted)
         if found is None:
-            listing = self.pool(0).listing()
-            found = learn(self.name, self.told, listing, self.pool, _taken(self.name), wanted)
+            pool = self._scouted(0)
+            try:
+                taken = _taken(self.name)
+                found = learn(self.name, self.told, pool.listing(), pool, taken, wanted, news)
+            finally:
+                pool.close()
             knowledge.save(found, self.where)
         self._learned = found
         return found
@@ -141,7 +161,7 @@ class Site:
 
     def close(self) -> None:
         """End its processes."""
-        for pool in self._pools.values():
+        for pool in (*self._pools.values(), *self._scouts):
             pool.close()
 
 
@@ -152,10 +172,11 @@ class Connector(Struct, frozen=True):
     told: External
     home: Path
     seed: int
+    call_seconds: float = inf
 
     def __call__(self) -> Connection:
         """A connection that is not started."""
-        return Connection(self.name, self.told, self.home, self.seed)
+        return Connection(self.name, self.told, self.home, self.seed, self.call_seconds)
 
 
 def _taken(name: str) -> set[str]:

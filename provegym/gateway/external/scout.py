@@ -5,7 +5,8 @@ The calls are made on processes of their own, which no session has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -17,7 +18,7 @@ from provegym.gateway.external import kinds as things
 from provegym.gateway.external import shapes
 from provegym.gateway.external.kinds import Kinds, Sample
 from provegym.gateway.external.learned import Foreigner, Learned, Start
-from provegym.gateway.external.names import READERS, tokens
+from provegym.gateway.external.names import called_reader
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.process import Log
 from provegym.gateway.external.results import Answer
@@ -29,6 +30,8 @@ CALLS = 4
 """Calls of one tool that are tried."""
 ROUNDS = 3
 """Rounds of look-ups with values that earlier ones showed."""
+TOTAL_SECONDS = 120.0
+"""After so long no further tool is called to learn of it."""
 SEARCHES = frozenset(["query", "search", "q", "keyword", "term", "pattern", "text", "filter"])
 """Parameters that look for a text."""
 
@@ -37,14 +40,23 @@ class Scout:
     """Calls tools to see what they give."""
 
     def __init__(
-        self, told: External, tools: Sequence[Foreigner], pool: Pool, notes: list[str]
+        self,
+        told: External,
+        tools: Sequence[Foreigner],
+        pool: Pool,
+        notes: list[str],
+        news: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.samples: list[Sample] = []
         self.rows: dict[str, Any] = {}
         self._told, self._tools, self._pool, self._notes = told, list(tools), pool, notes
+        self._news, self._end = news, time.monotonic() + TOTAL_SECONDS
         self._rnd: Random = rng(0, "scout", *(tool.real for tool in tools))
         self._broken: set[int] = set()
         """Tools that lose the process; they are called no more."""
+        self._called: set[int] = set()
+        self._late: set[int] = set()
+        """Tools that are not called, or called less, because the time is over."""
 
     # -- the sampling context --------------------------------------------------------------
 
@@ -67,8 +79,9 @@ class Scout:
     def _try(self, place: int, given: dict[str, Any]) -> bool:
         """One call, whose result is kept if it worked and is new."""
         known = any(s.tool == place and s.arguments == given for s in self.samples)
-        if known or place in self._broken:
+        if known or place in self._broken or self._is_over(place):
             return known
+        self._tell(place)
         tool = self._tools[place]
         try:
             found, changed = self._pool.probe(self, (), tool.real, sent(tool, given))
@@ -88,6 +101,21 @@ class Scout:
         for _ in range(CALLS if tool.schema["required"] else 1):
             yield filled(tool, self._told, likely, known, self._rnd)
 
+    def _tell(self, place: int) -> None:
+        """Say which tool is called, at its first call."""
+        if place not in self._called:
+            self._called.add(place)
+            self._news(f"calling {self._tools[place].real}")
+
+    def _is_over(self, place: int) -> bool:
+        """Whether there is no time left to call the tool; it is noted for the user."""
+        over = time.monotonic() > self._end
+        if over and place not in self._late:
+            self._late.add(place)
+            name = self._tools[place].name
+            self._notes.append(f"{name} is called no more: learning took {TOTAL_SECONDS:g} s")
+        return over
+
     def _lose(self, place: int, error: ServerFault) -> None:
         self._broken.add(place)
         self._notes.append(f"{self._tools[place].name} is left out: {error}")
@@ -101,8 +129,10 @@ class Scout:
         if self._told.may_probe:
             known = things.infer(self._tools, self.samples)
             for i, tool in enumerate(self._tools):
-                if i not in self._broken and not self._is_settled(i, tool):
-                    self._tools[i] = self._probed(i, tool, known)
+                if i in self._broken or self._is_settled(i, tool) or self._is_over(i):
+                    continue
+                self._tell(i)
+                self._tools[i] = self._probed(i, tool, known)
         return self._tools
 
     def _is_settled(self, place: int, tool: Foreigner) -> bool:
@@ -123,8 +153,7 @@ class Scout:
         if changed:
             self._notes.append(f"{tool.name} says that it only reads, but it writes")
             return replace(tool, effect="write", why="probing")
-        called_so = bool(READERS & set(tokens(tool.real)[:2]))
-        if tool.why == "caution" and called_so:
+        if tool.why == "caution" and called_reader(tool.real):
             return replace(tool, effect="read", why="probing")
         return tool
 

@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from provegym.errors import InputError, ServerFault
+from provegym.gateway.external import folders
 from provegym.gateway.external.connection import Connection
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.settings import External
@@ -304,6 +305,27 @@ def test_kill_9_of_our_process_ends_a_server_that_hangs(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
+    deadline = time.monotonic() + 20
+    while alive(child) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(child)
+
+
+def test_sigterm_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HANG, TOLD.command],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert process.stdout
+    assert process.stdout.readline() == b"open\n"
+    child = child_of(process.pid, str(DESK))
+    assert len(list(tmp_path.glob(f"{folders.PREFIX}*"))) == 1
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == -signal.SIGTERM
+    process.stdout.close()
+    assert not list(tmp_path.glob(f"{folders.PREFIX}*"))
     deadline = time.monotonic() + 20
     while alive(child) and time.monotonic() < deadline:
         time.sleep(0.02)
