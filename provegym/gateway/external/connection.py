@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from math import inf
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -26,7 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from provegym.errors import InputError, ServerFault
 from provegym.gateway.external import folders, leash
-from provegym.gateway.external.loop import loop
+from provegym.gateway.external.loop import loop, started_here
 from provegym.gateway.external.results import Answer, answer, masked, without
 from provegym.gateway.external.settings import FOLDER, HOME, External
 from provegym.gateway.external.strays import Strays
@@ -39,6 +38,7 @@ GRACE = 5.0
 """Seconds beyond a deadline after which the task itself is given up."""
 LOST = (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
 """Errors that no server answers with."""
+NOT_STARTED = "did not start within {} s"
 MOST_PAGES = 100
 """Pages of a list of tools that are read."""
 SAID = 300
@@ -54,23 +54,28 @@ class Listing(NamedTuple):
     tools: list[types.Tool]
 
 
+class Silent(ServerFault):
+    """A server gave no answer within the time that its settings allow."""
+
+    doing = ""
+    """What it was asked for."""
+
+
 class Connection:
     """A live server. `start` it, then `listing` and `call`; `close` it at the end."""
 
-    def __init__(
-        self, name: str, told: External, home: Path, seed: int, call_seconds: float = inf
-    ) -> None:
-        """`home` is the folder that the settings' paths are relative to. A call may take
-        `call_seconds` where that is less than the settings say.
-        """
+    def __init__(self, name: str, told: External, home: Path, seed: int) -> None:
+        """`home` is the folder that the settings' paths are relative to."""
         self.name, self.told, self._home, self._seed = name, told, home, seed
-        self._call_seconds = min(told.seconds, call_seconds)
         self.lost = False
         """Whether it can no longer be asked."""
         self.folder = Path()
         self._jobs: asyncio.Queue[Job]
         self._task: asyncio.Task[Any] | None = None
         self._log: IO[bytes] | None = None
+        self._said = ""
+        self._started: list[asyncio.SubprocessTransport] = []
+        """The process, once there is one."""
         self._strays = Strays(name)
         self._ready: concurrent.futures.Future[str] = concurrent.futures.Future()
         self._done: concurrent.futures.Future[None] | None = None
@@ -93,7 +98,7 @@ class Connection:
             return self._ready.result(self.told.seconds + GRACE)
         except TimeoutError as error:
             self.close()
-            raise self._fault(f"did not start within {self.told.seconds:g} s") from error
+            raise self._late(NOT_STARTED) from error
 
     def close(self) -> None:
         """End it; its process goes on to die on the loop."""
@@ -113,6 +118,7 @@ class Connection:
     async def _live(self) -> None:
         self._jobs, self._task = asyncio.Queue(), asyncio.current_task()
         self._strays.listen()
+        started_here.set(self._started)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed below
         try:
             async with asyncio.timeout(self.told.seconds) as limit, self._client() as client:
@@ -122,12 +128,13 @@ class Connection:
                 while True:
                     await self._serve(client)
         except TimeoutError:
-            self._fail(TimeoutError(f"did not start within {self.told.seconds:g} s"))
+            self._fail(self._late(NOT_STARTED))
         except Exception as error:  # noqa: BLE001  # whatever ended it is told to who asks
             self._fail(error)
         finally:
             self.lost = True
             self._fail(EOFError("it was closed"))
+            self._said = self._last_words()
             self._log.close()
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -143,9 +150,10 @@ class Connection:
 
     def _fail(self, error: BaseException) -> None:
         """Tell everyone who waits."""
-        timed_out = isinstance(error, TimeoutError)
-        why = str(error) if timed_out else f"ended: {_why(error)}"
-        kept = error if isinstance(error, InputError) else self._fault(why)
+        told = isinstance(error, InputError | Silent)
+        kept = error if told else self._fault(f"ended: {_why(error)}")
+        if self._exit_code() in leash.CANNOT_RUN and not self._ready.done():
+            kept = InputError(f"server {self.name} cannot be started: {self._last_words()}")
         if not self._ready.done():
             self._ready.set_exception(kept)
         while not self._jobs.empty():
@@ -199,7 +207,7 @@ class Connection:
             return found
 
         try:
-            return Listing(title, self._asked(ask, "listing its tools", self.told.seconds))
+            return Listing(title, self._asked(ask, "listing its tools"))
         except MCPError as error:
             raise self._fault(f"does not list its tools: {error.message}") from error
 
@@ -213,31 +221,34 @@ class Connection:
             # Not `call_tool`: that holds results against the server's own schema and fails on
             # those that third parties get wrong, which is nothing the policy did.
             found = await client.session.send_request(
-                request, types.CallToolResult, request_read_timeout_seconds=self._call_seconds
+                request, types.CallToolResult, request_read_timeout_seconds=self.told.seconds
             )
             return answer(found, self.told.most_characters)
 
         try:
-            found: Answer = self._asked(ask, f"running {tool}", self._call_seconds)
+            found: Answer = self._asked(ask, f"running {tool}")
         except MCPError as error:
             found = Answer(None, error.message, misused=error.code == types.INVALID_PARAMS)
         return masked(found, self._secrets())
 
-    def _asked(self, ask: Ask, doing: str, seconds: float) -> Any:
+    def _asked(self, ask: Ask, doing: str) -> Any:
         """What the server answers. Raises `MCPError` for an error that it answers with."""
         if self.lost:
             raise self._fault("was lost before")
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         loop().run(self._put(ask, future))
         try:
-            return future.result(seconds + GRACE)
+            return future.result(self.told.seconds + GRACE)
         except ServerFault:
             raise
         except Exception as error:
             if isinstance(error, MCPError) and error.code not in LOST:
                 raise
             self.close()
-            raise self._fault(f"{_loss(error, seconds)} while {doing}") from error
+            if _is_late(error):
+                raise self._late(f"gave no answer within {{}} s while {doing}", doing) from error
+            self.ended(GRACE)  # then it is known how
+            raise self._fault(f"failed: {_why(error)} while {doing}") from error
 
     async def _put(self, ask: Ask, future: concurrent.futures.Future[Any]) -> None:
         if self.lost:
@@ -245,12 +256,23 @@ class Connection:
         else:
             self._jobs.put_nowait((ask, future))
 
+    def _late(self, what: str, doing: str = "") -> Silent:
+        silent = Silent(str(self._fault(what.format(f"{self.told.seconds:g}"))))
+        silent.doing = doing
+        return silent
+
     def _fault(self, what: str) -> ServerFault:
-        said = self._last_words()
-        text = f"server {self.name} {what}" + (f"; it said: {said}" if said else "")
+        text = f"server {self.name} {what}"
+        code = self._exit_code()
+        text += f"; its exit code is {code}" if code is not None and code >= 0 else ""
+        text += f"; it said: {said}" if (said := self._last_words()) else ""
         if strays := self._strays.told():
             text += f"; it {strays}"
         return ServerFault(without(text, self._secrets()))
+
+    def _exit_code(self) -> int | None:
+        """Of the process, if it ended; negative for a signal, which may be that of `close`."""
+        return self._started[0].get_returncode() if self._started else None
 
     def _secrets(self) -> dict[str, str]:
         """What no message and no result may hold, by what it is called."""
@@ -263,7 +285,7 @@ class Connection:
         """
         log = self._log
         if log is None or log.closed:
-            return ""
+            return self._said
         size = os.fstat(log.fileno()).st_size
         text = os.pread(log.fileno(), 4096, max(0, size - 4096)).decode(errors="replace")
         lines = [line.strip()[-SAID:] for line in reversed(text.split("\n")) if line.strip()]
@@ -275,12 +297,10 @@ def _title(client: Client) -> str:
     return (info.title or info.name) if info else ""
 
 
-def _loss(error: Exception, seconds: float) -> str:
-    """How a server was lost, in words."""
+def _is_late(error: Exception) -> bool:
+    """Whether the time for an answer was over."""
     late = isinstance(error, MCPError) and error.code == types.REQUEST_TIMEOUT
-    if late or isinstance(error, TimeoutError):
-        return f"gave no answer within {seconds:g} s"
-    return f"failed: {_why(error)}"
+    return late or isinstance(error, TimeoutError)
 
 
 def _why(error: BaseException) -> str:

@@ -6,7 +6,6 @@ import atexit
 import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,10 +29,6 @@ from provegym.servers import SERVERS, load
 from provegym.world.cast import Cast, cast
 from provegym.world.server import Seeds, Server
 from provegym.world.table import Row, table
-
-PROBE_SECONDS = 5.0
-"""Longest that a call may take by which a tool is learned of."""
-
 
 def server(text: str) -> Server:
     """The server that `SERVERS` names as `MODULE:NAME@PATH of its provegym.toml`.
@@ -96,7 +91,6 @@ class Site:
         self.name, self.home, self.told = name, path.parent, told
         self.content = trees.digest(trees.take(path.parent / told.files)) if told.files else ""
         self._pools: dict[int, Pool] = {}
-        self._scouts: list[Pool] = []
         self._first = threading.Lock()
         self._learned: Learned | None = None
         atexit.register(self.close)
@@ -125,43 +119,52 @@ class Site:
                 "file to find out about it anew"
             )
 
-    def _scouted(self, seed: int) -> Pool:
-        """Processes to find out with, which wait for no call for long."""
-        connect = Connector(self.name, self.told, self.home, seed, PROBE_SECONDS)
-        pool = Pool(self.told, cast(seed).start, connect, self.where.with_suffix(".lock"))
-        self._scouts.append(pool)
-        return pool
-
     def learned(self, news: Callable[[str], None] = _silent) -> Learned:
-        """What is known about it, found out at the first time; `news` is told what goes on."""
+        """What is known about it, found out at the first time; `news` is told what goes on.
+
+        One process finds out, all others read what it wrote: two that look may see two things.
+        """
         wanted = knowledge.identity(self.told, self.content)
         found = self._learned or knowledge.load(self.where, wanted)
         if found is None:
-            pool = self._scouted(0)
-            try:
-                taken = _taken(self.name)
-                found = learn(self.name, self.told, pool.listing(), pool, taken, wanted, news)
-            finally:
-                pool.close()
-            knowledge.save(found, self.where)
+            with knowledge.alone(self.home):
+                found = knowledge.load(self.where, wanted) or self._find_out(wanted, news)
         self._learned = found
         return found
 
+    def _find_out(self, wanted: str, news: Callable[[str], None]) -> Learned:
+        pool = self.pool(0)
+        found = learn(self.name, self.told, pool.listing(), pool, _taken(self.name), wanted, news)
+        knowledge.save(found, self.where)
+        return found
+
     def start(self, seed: int) -> Start:
-        """What there is at the start of a world of that seed."""
+        """What there is at the start of a world of that seed. Raises `ServerFault` where a tool
+        that is known is lost now: without what it shows, the world would be another one.
+        """
         found = self.learned()
         key = seed if self.told.seeded else 0
         if key not in found.starts:
-            scout = Scout(self.told, found.tools, self.pool(key), [])
-            scout.look_around()
-            start = start_at(found.tools, found, scout)
-            self._learned = found = replace(found, starts={**found.starts, key: start})
-            knowledge.save(found, self.where)
+            with knowledge.alone(self.home):
+                found = knowledge.load(self.where, found.identity) or found
+                if key not in found.starts:
+                    found = self._look_at(key, found)
+            self._learned = found
         return found.starts[key]
+
+    def _look_at(self, key: int, found: Learned) -> Learned:
+        scout = Scout(self.told, found.tools, self.pool(key), [])
+        scout.look_around()
+        for why in scout.broken.values():
+            raise ServerFault(f"the start of seed {key} is not known: {why}")
+        start = start_at(found.tools, found, scout)
+        found = replace(found, starts={**found.starts, key: start})
+        knowledge.save(found, self.where)
+        return found
 
     def close(self) -> None:
         """End its processes."""
-        for pool in (*self._pools.values(), *self._scouts):
+        for pool in self._pools.values():
             pool.close()
 
 
@@ -172,11 +175,10 @@ class Connector(Struct, frozen=True):
     told: External
     home: Path
     seed: int
-    call_seconds: float = inf
 
     def __call__(self) -> Connection:
         """A connection that is not started."""
-        return Connection(self.name, self.told, self.home, self.seed, self.call_seconds)
+        return Connection(self.name, self.told, self.home, self.seed)
 
 
 def _taken(name: str) -> set[str]:

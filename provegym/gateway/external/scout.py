@@ -13,12 +13,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from provegym.errors import ServerFault
+from provegym.errors import InputError, ServerFault
 from provegym.gateway.external import kinds as things
 from provegym.gateway.external import shapes
+from provegym.gateway.external.connection import Silent
 from provegym.gateway.external.kinds import Kinds, Sample
 from provegym.gateway.external.learned import Foreigner, Learned, Start
-from provegym.gateway.external.names import called_reader
+from provegym.gateway.external.names import called_reader, noun
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.process import Log
 from provegym.gateway.external.results import Answer
@@ -30,8 +31,12 @@ CALLS = 4
 """Calls of one tool that are tried."""
 ROUNDS = 3
 """Rounds of look-ups with values that earlier ones showed."""
-TOTAL_SECONDS = 120.0
-"""After so long no further tool is called to learn of it."""
+WITNESSES = 16
+"""Calls at most that tell whether another one changes something."""
+SILENT = 5
+"""So many tools that give no answer are too many."""
+LEARNING_SECONDS = 900.0
+"""Longest that a server is learned of."""
 SEARCHES = frozenset(["query", "search", "q", "keyword", "term", "pattern", "text", "filter"])
 """Parameters that look for a text."""
 
@@ -50,13 +55,13 @@ class Scout:
         self.samples: list[Sample] = []
         self.rows: dict[str, Any] = {}
         self._told, self._tools, self._pool, self._notes = told, list(tools), pool, notes
-        self._news, self._end = news, time.monotonic() + TOTAL_SECONDS
+        self._news, self._end = news, time.monotonic() + LEARNING_SECONDS
         self._rnd: Random = rng(0, "scout", *(tool.real for tool in tools))
-        self._broken: set[int] = set()
-        """Tools that lose the process; they are called no more."""
+        self._broken: dict[int, str] = {}
+        """Tools that lose the process, and how; they are called no more."""
+        self._silent: list[str] = []
+        """Those of them that gave no answer."""
         self._called: set[int] = set()
-        self._late: set[int] = set()
-        """Tools that are not called, or called less, because the time is over."""
 
     # -- the sampling context --------------------------------------------------------------
 
@@ -79,9 +84,9 @@ class Scout:
     def _try(self, place: int, given: dict[str, Any]) -> bool:
         """One call, whose result is kept if it worked and is new."""
         known = any(s.tool == place and s.arguments == given for s in self.samples)
-        if known or place in self._broken or self._is_over(place):
+        if known or place in self._broken:
             return known
-        self._tell(place)
+        self._begin(place)
         tool = self._tools[place]
         try:
             found, changed = self._pool.probe(self, (), tool.real, sent(tool, given))
@@ -101,24 +106,35 @@ class Scout:
         for _ in range(CALLS if tool.schema["required"] else 1):
             yield filled(tool, self._told, likely, known, self._rnd)
 
-    def _tell(self, place: int) -> None:
-        """Say which tool is called, at its first call."""
+    def _begin(self, place: int) -> None:
+        """Say which tool is called, at its first call. Raises `InputError` where the time is over:
+        a part of what there is would be another part on another day.
+        """
+        name = self._tools[place].real
+        if time.monotonic() > self._end:
+            raise InputError(
+                f"not learned: the server's tools were called for {LEARNING_SECONDS:g} s, the last "
+                f"is {name}; set `probe = false`, or `hide` those that take long"
+            )
         if place not in self._called:
             self._called.add(place)
-            self._news(f"calling {self._tools[place].real}")
-
-    def _is_over(self, place: int) -> bool:
-        """Whether there is no time left to call the tool; it is noted for the user."""
-        over = time.monotonic() > self._end
-        if over and place not in self._late:
-            self._late.add(place)
-            name = self._tools[place].name
-            self._notes.append(f"{name} is called no more: learning took {TOTAL_SECONDS:g} s")
-        return over
+            self._news(f"calling {name}")
 
     def _lose(self, place: int, error: ServerFault) -> None:
-        self._broken.add(place)
-        self._notes.append(f"{self._tools[place].name} is left out: {error}")
+        """Leave the tool out, which is written down. Raises `InputError` where many give no
+        answer, and `Silent` where it is not the tool's fault that none came.
+        """
+        tool = self._tools[place]
+        why = f"{tool.name} is left out: {error}"
+        if isinstance(error, Silent):
+            if error.doing != f"running {tool.real}":
+                raise error
+            self._silent.append(tool.real)
+            why = f"not learned: {tool.name} did not answer in {self._told.seconds:g} s"
+        if len(self._silent) >= SILENT:
+            raise InputError(f"{why}, nor did {', '.join(self._silent[:-1])}; `hide` them")
+        self._broken[place] = why
+        self._notes.append(why)
 
     # -- effects ---------------------------------------------------------------------------
 
@@ -129,10 +145,9 @@ class Scout:
         if self._told.may_probe:
             known = things.infer(self._tools, self.samples)
             for i, tool in enumerate(self._tools):
-                if i in self._broken or self._is_settled(i, tool) or self._is_over(i):
-                    continue
-                self._tell(i)
-                self._tools[i] = self._probed(i, tool, known)
+                if i not in self._broken and not self._is_settled(i, tool):
+                    self._begin(i)
+                    self._tools[i] = self._probed(i, tool, known)
         return self._tools
 
     def _is_settled(self, place: int, tool: Foreigner) -> bool:
@@ -142,9 +157,9 @@ class Scout:
         return told or any(s.wrote for s in mine)
 
     @property
-    def broken(self) -> set[str]:
-        """Names of the tools that lost their process."""
-        return {self._tools[i].name for i in self._broken}
+    def broken(self) -> dict[str, str]:
+        """Names of the tools that lost their process, and how."""
+        return {self._tools[i].name: why for i, why in self._broken.items()}
 
     def _probed(self, place: int, tool: Foreigner, known: Kinds) -> Foreigner:
         changed = self._changes(place, tool, known)
@@ -159,7 +174,7 @@ class Scout:
 
     def _changes(self, place: int, tool: Foreigner, known: Kinds) -> bool | None:
         """Whether a call changes what is read; None where no call went through."""
-        went, steady = None, self._steady()
+        went, steady = None, self._steady(tool)
         try:
             before = self._seen((), steady)
             for given in self._given(place, tool, known):
@@ -190,14 +205,16 @@ class Scout:
         same = zip(before, after, control, strict=True)
         return any(was != now and was == without for was, now, without in same)
 
-    def _steady(self) -> list[Sample]:
-        """Calls that tell a change: they read, and show the same as when they were made. None where
-        a snapshot tells it.
+    def _steady(self, tool: Foreigner) -> list[Sample]:
+        """Calls that tell a change: they read, and show the same as when they were made; those
+        about the tool's own thing first. None where a snapshot tells it.
         """
         if self._told.snapshot:
             return []
         reads = [s for s in self.samples if self._tools[s.tool].effect == "read"]
-        return [s for s in reads if s.tool not in self._broken and self._again((), s) == s.result]
+        reads = [s for s in reads if s.tool not in self._broken]
+        reads.sort(key=lambda s: noun(self._tools[s.tool].real) != noun(tool.real))
+        return [s for s in reads[:WITNESSES] if self._again((), s) == s.result]
 
     def _again(self, log: Log, sample: Sample) -> Any:
         tool = self._tools[sample.tool]
