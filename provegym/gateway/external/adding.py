@@ -23,7 +23,7 @@ def add(folder: Path, name: str, told: External, news: Callable[[str], None]) ->
     the server does not start; nothing is written then.
     """
     path = (folder / settings.FILE).resolve()
-    if name in SERVERS or name in settings.read(path):
+    if name in SERVERS or name in settings.tables(path):
         raise InputError(f"there is a server {name!r} already; take another name")
     settings.check(name, told, path)
     site = Site(name, path, told)

@@ -38,7 +38,6 @@ GRACE = 5.0
 """Seconds beyond a deadline after which the task itself is given up."""
 LOST = (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
 """Errors that no server answers with."""
-NOT_STARTED = "did not start within {} s"
 MOST_PAGES = 100
 """Pages of a list of tools that are read."""
 SAID = 300
@@ -98,7 +97,7 @@ class Connection:
             return self._ready.result(self.told.seconds + GRACE)
         except TimeoutError as error:
             self.close()
-            raise self._late(NOT_STARTED) from error
+            raise self._late(f"did not start within {self._limit}") from error
 
     def close(self) -> None:
         """End it; its process goes on to die on the loop."""
@@ -128,7 +127,7 @@ class Connection:
                 while True:
                     await self._serve(client)
         except TimeoutError:
-            self._fail(self._late(NOT_STARTED))
+            self._fail(self._late(f"did not start within {self._limit}"))
         except Exception as error:  # noqa: BLE001  # whatever ended it is told to who asks
             self._fail(error)
         finally:
@@ -246,7 +245,9 @@ class Connection:
                 raise
             self.close()
             if _is_late(error):
-                raise self._late(f"gave no answer within {{}} s while {doing}", doing) from error
+                raise self._late(
+                    f"gave no answer within {self._limit} while {doing}", doing
+                ) from error
             self.ended(GRACE)  # then it is known how
             raise self._fault(f"failed: {_why(error)} while {doing}") from error
 
@@ -256,8 +257,12 @@ class Connection:
         else:
             self._jobs.put_nowait((ask, future))
 
+    @property
+    def _limit(self) -> str:
+        return f"{self.told.seconds:g} s"
+
     def _late(self, what: str, doing: str = "") -> Silent:
-        silent = Silent(str(self._fault(what.format(f"{self.told.seconds:g}"))))
+        silent = Silent(str(self._fault(what)))
         silent.doing = doing
         return silent
 

@@ -30,6 +30,7 @@ from provegym.world.cast import Cast, cast
 from provegym.world.server import Seeds, Server
 from provegym.world.table import Row, table
 
+
 def server(text: str) -> Server:
     """The server that `SERVERS` names as `MODULE:NAME@PATH of its provegym.toml`.
 

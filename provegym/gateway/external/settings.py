@@ -87,10 +87,12 @@ class External(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         return self.probe and (not self.url or self.reset != "restart")
 
 
-def read(path: Path) -> dict[str, External]:
-    """The external servers of a `provegym.toml`; none where there is no such file.
+def tables(path: Path) -> dict[str, Any]:
+    """The tables of a `provegym.toml` by server, as they stand there; none where there is no such
+    file.
 
-    Raises `InputError` for a file that is none.
+    Raises `InputError` for a file that holds something else. What a table says is looked at by
+    `of`, so that a mistake in one stops nobody who needs another.
     """
     try:
         text = path.read_bytes()
@@ -98,19 +100,14 @@ def read(path: Path) -> dict[str, External]:
         return {}
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    return {name: _told(name, table, path) for name, table in _tables(text, path).items()}
-
-
-def _tables(text: bytes, path: Path) -> dict[str, Any]:
-    """The tables of the servers as they stand in the file."""
     try:
         whole = tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeError) as error:
         raise InputError(f"{path}: {error}") from error
-    tables = whole.get("servers", {})
-    if whole.keys() - {"servers"} or not isinstance(tables, dict):
-        raise InputError(f"{path}: it holds tables [servers.NAME] and nothing else")
-    return tables
+    found = whole.get("servers", {})
+    if whole.keys() - {"servers"} or not isinstance(found, dict):
+        raise InputError(f"{path}: it may hold tables [servers.NAME] and nothing else")
+    return found
 
 
 def _told(name: str, table: Any, path: Path) -> External:
@@ -156,11 +153,11 @@ def check(name: str, told: External, path: Path) -> None:
 
 
 def of(path: Path, name: str) -> External:
-    """The settings of one server. Raises `UnknownName`, and as `read` does."""
-    found = read(path)
+    """The settings of one server. Raises `UnknownName`, and `InputError` for a mistake in them."""
+    found = tables(path)
     if name not in found:
         raise UnknownName(f"server in {path}", name, sorted(found))
-    return found[name]
+    return _told(name, found[name], path)
 
 
 def table(name: str, told: External) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from mcp.server import MCPServer
@@ -63,10 +64,9 @@ def all_state() -> dict[str, Any]:
 
 if __name__ == "__main__":
     server = MCPServer("shop")
-    for run, (dotted, plain) in zip(
-        (list_items, get_item, create_order, list_orders, time_now, all_state),
-        PLAIN.items(),
-        strict=True,
-    ):
+    runs: tuple[Callable[..., Any], ...] = (
+        *(list_items, get_item, create_order, list_orders, time_now, all_state),
+    )
+    for run, (dotted, plain) in zip(runs, PLAIN.items(), strict=True):
         server.tool(name=plain if "--plain" in sys.argv else dotted)(run)
     server.run()

@@ -216,7 +216,7 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
     )
     path = tmp_path / "provegym.toml"
     path.write_text(settings.table("shop", told))
-    assert settings.read(path) == {"shop": told}
+    assert settings.of(path, "shop") == told
     assert told.words == ["npx", "a b", "--root", "{folder}"]
 
 
@@ -246,4 +246,5 @@ def test_a_setting_that_cannot_be_meant_is_named(tmp_path: Path, text: str, why:
     path = tmp_path / "provegym.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(why)):
-        settings.read(path)
+        for name in settings.tables(path):
+            settings.of(path, name)

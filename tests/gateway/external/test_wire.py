@@ -15,7 +15,7 @@ from provegym.gateway.external.connection import Connection
 from provegym.gateway.external.results import Answer
 from provegym.gateway.external.settings import External
 
-RAW = External(command=f"{sys.executable} -S {Path(__file__).with_name('raw.py')}", seconds=20)
+RAW = External(command=f"{sys.executable} -S {Path(__file__).with_name('raw.py')}", seconds=120)
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def raw(tmp_path: Path) -> Iterator[Connection]:
     connection = Connection("raw", RAW, tmp_path, 0).start()
     yield connection
     connection.close()
-    assert connection.ended(10)
+    assert connection.ended(60)
 
 
 def test_all_pages_of_a_list_are_read(raw: Connection) -> None:
@@ -59,7 +59,7 @@ def test_an_argument_that_must_be_given_as_null_is_sent_as_null(raw: Connection)
 def test_a_connection_that_is_closed_cannot_be_asked(raw: Connection) -> None:
     raw.ready()
     raw.close()
-    assert raw.ended(10)
+    assert raw.ended(60)
     with pytest.raises(ServerFault, match="was lost before"):
         raw.call("act", {})
 
@@ -68,7 +68,7 @@ def banner(tmp_path: Path, text: str) -> Connection:
     """The raw server behind a line of its own on stdout, or nothing but such lines."""
     script = Path(__file__).with_name("raw.py")
     command = f"sh -c 'echo Hello there; {text.format(python=sys.executable, script=script)}'"
-    return Connection("loud", External(command=command, seconds=20), tmp_path, 0).start()
+    return Connection("loud", External(command=command, seconds=120), tmp_path, 0).start()
 
 
 HELLO = "writes on stdout what is no JSON-RPC: 'Hello there'"
@@ -82,7 +82,7 @@ def test_a_banner_before_a_server_that_works_is_noted_once(
         connection = banner(tmp_path, "exec {python} -S {script}")
         assert connection.call("act", {"kind": "junk"}) == Answer({"kind": "junk"})
         connection.close()
-        assert connection.ended(10)
+        assert connection.ended(60)
     assert caplog.messages == [f"server loud {HELLO}"]
 
 
@@ -92,7 +92,7 @@ def test_a_server_that_only_talks_is_told_of_in_the_error(
     connection = banner(tmp_path, "echo more; echo and more")
     with pytest.raises(ServerFault, match=HELLO):
         connection.ready()
-    assert connection.ended(10)
+    assert connection.ended(60)
     assert caplog.messages == []
 
 
