@@ -23,5 +23,5 @@ if __name__ == "__main__":
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        print(f"{command[0]}: {error.strerror}", file=sys.stderr)
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         sys.exit(CANNOT_RUN[isinstance(error, FileNotFoundError)])

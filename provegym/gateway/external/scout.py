@@ -62,6 +62,8 @@ class Scout:
         self._silent: list[str] = []
         """Those of them that gave no answer."""
         self._called: set[int] = set()
+        self._asked: dict[int, list[Sample]] = {}
+        """The witnesses of each tool."""
 
     # -- the sampling context --------------------------------------------------------------
 
@@ -151,10 +153,11 @@ class Scout:
         return self._tools
 
     def _is_settled(self, place: int, tool: Foreigner) -> bool:
-        """Whether it was seen to change something, or a snapshot told that it does not."""
+        """Whether it was seen to change something, or what can tell told that it does not."""
         mine = [s for s in self.samples if s.tool == place]
         told = bool(mine) and tool.effect == "read" and bool(self._told.snapshot)
-        return told or any(s.wrote for s in mine)
+        again = bool(mine) and self._asked.get(place) == self._witnesses(tool) != []
+        return told or again or any(s.wrote for s in mine)
 
     @property
     def broken(self) -> dict[str, str]:
@@ -174,7 +177,7 @@ class Scout:
 
     def _changes(self, place: int, tool: Foreigner, known: Kinds) -> bool | None:
         """Whether a call changes what is read; None where no call went through."""
-        went, steady = None, self._steady(tool)
+        went, steady = None, self._steady(place, tool)
         try:
             before = self._seen((), steady)
             for given in self._given(place, tool, known):
@@ -205,16 +208,21 @@ class Scout:
         same = zip(before, after, control, strict=True)
         return any(was != now and was == without for was, now, without in same)
 
-    def _steady(self, tool: Foreigner) -> list[Sample]:
-        """Calls that tell a change: they read, and show the same as when they were made; those
-        about the tool's own thing first. None where a snapshot tells it.
+    def _steady(self, place: int, tool: Foreigner) -> list[Sample]:
+        """Of the witnesses those that show the same as when they were called first."""
+        self._asked[place] = self._witnesses(tool)
+        return [s for s in self._asked[place] if self._again((), s) == s.result]
+
+    def _witnesses(self, tool: Foreigner) -> list[Sample]:
+        """Calls that may tell a change: they read; those about the tool's own thing first. None
+        where a snapshot tells it.
         """
         if self._told.snapshot:
             return []
         reads = [s for s in self.samples if self._tools[s.tool].effect == "read"]
         reads = [s for s in reads if s.tool not in self._broken]
         reads.sort(key=lambda s: noun(self._tools[s.tool].real) != noun(tool.real))
-        return [s for s in reads[:WITNESSES] if self._again((), s) == s.result]
+        return reads[:WITNESSES]
 
     def _again(self, log: Log, sample: Sample) -> Any:
         tool = self._tools[sample.tool]

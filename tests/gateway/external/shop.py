@@ -62,6 +62,14 @@ def all_state() -> dict[str, Any]:
     return {"items": list(ITEMS.values()), "orders": ORDERS}
 
 
+def start_over() -> str:
+    """Everything as it was."""
+    ORDERS.clear()
+    for number, item in enumerate(ITEMS.values(), 1):
+        item["stock"] = number
+    return "done"
+
+
 if __name__ == "__main__":
     server = MCPServer("shop")
     runs: tuple[Callable[..., Any], ...] = (
@@ -69,4 +77,5 @@ if __name__ == "__main__":
     )
     for run, (dotted, plain) in zip(runs, PLAIN.items(), strict=True):
         server.tool(name=plain if "--plain" in sys.argv else dotted)(run)
+    server.tool(name="start_over")(start_over)
     server.run()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from provegym import servers
 from provegym.errors import InputError, ServerFault
-from provegym.gateway.external import library, scout, settings
+from provegym.gateway.external import learn, library, scout, settings
 from provegym.gateway.external.connection import Connection, Silent
 from provegym.gateway.external.learned import Learned
 from provegym.gateway.external.library import Site
@@ -151,14 +151,16 @@ def test_how_many_calls_tell_of_a_change_does_not_grow_with_the_number_of_tools(
 
     def counted(self: Connection, tool: str, arguments: dict[str, Any]) -> Answer:
         calls[0] += 1
+        if tool.startswith("get_number"):  # as the desk would answer, but at once
+            return Answer({"result": int(tool.rpartition("_")[2])})
         return plain(self, tool, arguments)
 
     monkeypatch.setattr(Connection, "call", counted)
-    found = site(command=f"{told.command} --many 60", snapshot="").learned()
-    assert len(found.tools) == 70
+    found = site(command=f"{told.command} --many 30", snapshot="").learned()
+    assert len(found.tools) == 39
     assert {t.effect for t in found.tools if t.name.startswith("get_number")} == {"read"}
-    # Twice over: what 16 calls show before, after and without; the call; the reset.
-    assert calls[0] < len(found.tools) * 2 * 4 * (scout.WITNESSES + 2)
+    # What 16 calls show at first, before and after; the call; the reset. Again for a few tools.
+    assert calls[0] < 2 * len(found.tools) * (3 * scout.WITNESSES + 2)
 
 
 # -- whoever looks -----------------------------------------------------------------------------
@@ -169,11 +171,11 @@ def test_of_two_that_look_at_once_one_finds_out_and_both_know_the_same(
 ) -> None:
     both = [site(), site()]
     together, looks, found = Barrier(2), [0], list[Learned]()
-    learn = library.learn
+    find_out = learn.learn
 
     def counted(*told: Any) -> Learned:
         looks[0] += 1
-        return replace(learn(*told), title=f"Look {looks[0]}")
+        return replace(find_out(*told), title=f"Look {looks[0]}")
 
     monkeypatch.setattr(library, "learn", counted)
 
@@ -213,7 +215,9 @@ def test_dotted_names_are_understood_as_plain_ones_are(tmp_path: Path) -> None:
     script = Path(__file__).with_name("shop.py")
 
     def seen(flags: str, snapshot: str) -> Any:
-        told = External(command=f"{sys.executable} {script} {flags}", snapshot=snapshot)
+        told = External(
+            command=f"{sys.executable} {script} {flags}", snapshot=snapshot, reset="start_over"
+        )
         folder = tmp_path / f"shop{flags}"
         folder.mkdir()
         site = Site("shop", folder / settings.FILE, told)

@@ -246,5 +246,4 @@ def test_a_setting_that_cannot_be_meant_is_named(tmp_path: Path, text: str, why:
     path = tmp_path / "provegym.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(why)):
-        for name in settings.tables(path):
-            settings.of(path, name)
+        _ = [settings.of(path, name) for name in settings.tables(path)]
