@@ -144,6 +144,7 @@ def test_a_start_of_which_a_part_is_not_seen_is_no_start(
     assert list(Site("desk", desk.home / settings.FILE, desk.told).learned().starts) == [0]
 
 
+@pytest.mark.slow
 def test_how_many_calls_tell_of_a_change_does_not_grow_with_the_number_of_tools(
     site: Open, told: External, monkeypatch: pytest.MonkeyPatch
 ) -> None:
