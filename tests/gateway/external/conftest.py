@@ -23,7 +23,7 @@ TOLD = External(
     reset="start_over",
     snapshot="whole_desk",
     volatile=("id",),
-    seconds=120,
+    seconds=120.0,
 )
 """With so much time for a start that a busy machine does not matter."""
 

@@ -28,7 +28,7 @@ TOLD = External(
     reset="start_over",
     snapshot="whole_desk",
     volatile=("id",),
-    seconds=120,
+    seconds=120.0,
 )
 CREATE = ("tickets.create", '{"title":"New"}')
 
