@@ -119,11 +119,16 @@ def _interrupted(verb: str) -> int:
 
 
 def take_in(folder: Path) -> None:
-    """Make the external servers of the folder's provegym.toml known, if there is one."""
+    """Make the external servers of the folder's provegym.toml known, if there is one. What is
+    wrong with it is told, and stops nobody who needs none of them.
+    """
     if (folder / "provegym.toml").exists():
         from provegym.gateway.external.places import register
 
-        register(folder)
+        try:
+            register(folder)
+        except InputError as error:
+            terminal.note(str(error))
 
 
 @app.callback(invoke_without_command=True)

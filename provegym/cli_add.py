@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +60,9 @@ def add(
         volatile=tuple(volatile or ()),
         hide=tuple(hide or ()),
     )
-    learned = take_in(Path.cwd(), name, told)
+    learned = take_in(
+        Path.cwd(), name, told, terminal.note if sys.stderr.isatty() else lambda text: None
+    )
     if json:
         terminal.as_json(learned)
         return

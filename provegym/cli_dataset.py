@@ -291,16 +291,10 @@ def import_set(
 
 def library() -> tuple[dict[str, Collection[str]], dict[str, Collection[str]]]:
     """By server, the names of its tools, and the refusal codes that they declare; a server outside
-    that cannot be started is left out.
+    that cannot be used is left out.
     """
-    from provegym import servers
-    from provegym.errors import ServerFault
+    from provegym.servers import usable
 
-    loaded = {}
-    for name in servers.SERVERS:
-        try:
-            loaded[name] = servers.load(name).tools
-        except ServerFault as fault:
-            terminal.note(f"{name} is left out: {fault}")
+    loaded = {name: server.tools for name, server in usable(terminal.note).items()}
     codes = {name: {c for t in tools.values() for c in t.refuses} for name, tools in loaded.items()}
     return {name: tuple(tools) for name, tools in loaded.items()}, dict(codes)

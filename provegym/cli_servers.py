@@ -18,9 +18,10 @@ def list_all(json: Json = False) -> None:
     """List the servers: their tools, entities, rows in a world, and about how many tokens it takes
     to show a model all tools.
     """
+    from provegym.servers import usable
     from provegym.servers.catalog import COLUMNS, overview
 
-    rows = overview()
+    rows = overview(usable(terminal.note))
     if json:
         terminal.as_json([dict(zip(COLUMNS, row, strict=True)) for row in rows])
         return

@@ -7,9 +7,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -17,6 +15,7 @@ import pytest
 from provegym import __version__, cli, records, terminal
 from provegym.errors import InfrastructureError, InputError
 from provegym.types import Call, GroundCall, Score, Task, Trace, Turn
+from tests.conftest import Command, Ran
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (
@@ -28,28 +27,6 @@ HEAVY = (
     "rich.console",
     "openai",
 )
-
-
-class Ran(NamedTuple):
-    """What a command line left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Ran]
-
-
-@pytest.fixture
-def provegym(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs one command line in this process."""
-
-    def command(*arguments: object) -> Ran:
-        code = cli.call([str(argument) for argument in arguments])
-        return Ran(code, *capsys.readouterr())
-
-    return command
 
 
 @pytest.fixture

@@ -82,6 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """What a part may import of the project, besides itself."""
 
+SDK_ERRORS = ("gateway/face.py", "gateway/external/strays.py")
 LOCAL_MODEL = ("train/", "llm/local.py")
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "torch": (*LOCAL_MODEL, "learning.py"),
@@ -119,7 +120,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "faker": ("servers/", "world/"),
     "dateutil": ("servers/",),
     "networkx": ("servers/", "graph/"),
-    "pydantic": ("records.py", "config.py", "world/", "gateway/face.py"),  # the SDK's errors
+    "pydantic": ("records.py", "config.py", "world/", *SDK_ERRORS),
     "numpy": ("train/", "evals/", "report/"),
     "scipy": ("evals/",),
 }

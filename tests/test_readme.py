@@ -108,7 +108,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     servers.SERVERS.clear()
     servers.SERVERS.update(known)
-    servers.world.cache_clear()
 
 
 def in_process(arguments: list[str]) -> str:

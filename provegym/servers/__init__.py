@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 
-from provegym.errors import UnknownName
+from provegym.errors import InputError, ServerFault, UnknownName
 from provegym.world.server import Server
 from provegym.world.world import World
 
@@ -51,14 +52,30 @@ def load(name: str) -> Server:
     return server
 
 
-@lru_cache(maxsize=128)
+def usable(left_out: Callable[[str], None]) -> dict[str, Server]:
+    """All servers by name; `left_out` is told of each that cannot be used, and why."""
+    found = {}
+    for name in SERVERS:
+        try:
+            found[name] = load(name)
+        except (InputError, ServerFault) as error:
+            left_out(f"{name} is left out: {error}")
+    return found
+
+
 def world(seed: int, names: tuple[str, ...]) -> World:
-    """The world of these servers under one cast; UnknownName for a server there is none of.
+    """The world of these servers under one cast; UnknownName for a server there is none of."""
+    return _world(seed, tuple(map(load, names)))
+
+
+@lru_cache(maxsize=128)
+def _world(seed: int, chosen: tuple[Server, ...]) -> World:
+    """By the servers themselves: one outside may have the name of another folder's.
 
     More are not kept than there are tables for (`provegym.world.world.templates`); one whose
     tables are there is made anew in microseconds.
     """
-    return World(seed, [load(name) for name in names])
+    return World(seed, chosen)
 
 
 @lru_cache(maxsize=1)

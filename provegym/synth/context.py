@@ -25,6 +25,7 @@ from provegym.seeding import rng
 from provegym.world.sample import arguments
 from provegym.world.session import Session
 from provegym.world.tool import Tool
+from provegym.world.world import World
 
 DEPTH = 2
 """Rounds of look-ups by ids that earlier ones showed."""
@@ -98,11 +99,15 @@ def _preferred(known: Sequence[Entity], rnd: Random) -> list[Entity]:
     return sorted(rnd.sample(known, len(known)), key=lambda e: e.support == 0)
 
 
-@lru_cache(maxsize=256)
 def entities(seed: int, servers: tuple[str, ...]) -> dict[str, tuple[Entity, ...]]:
     """By kind, all that discovery shows of a world and that can be told apart by name."""
-    session = library.world(seed, servers).open()
-    results = _discover(session, rng(seed, "discovery", *servers))
+    return _entities(library.world(seed, servers))
+
+
+@lru_cache(maxsize=256)
+def _entities(world: World) -> dict[str, tuple[Entity, ...]]:
+    session = world.open()
+    results = _discover(session, rng(world.seed, "discovery", *world.servers))
     shown = [h for tool, result in results for h in _handles(session, tool, result)]
     spoken = Counter(h.value for h in shown)
     found: defaultdict[str, dict[str, Entity]] = defaultdict(dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from provegym.errors import InputError
@@ -14,19 +15,20 @@ from provegym.records import write_atomic
 from provegym.servers import SERVERS
 
 
-def add(folder: Path, name: str, told: External) -> Learned:
-    """Find out about the server and add it to the folder's `provegym.toml`.
+def add(folder: Path, name: str, told: External, news: Callable[[str], None]) -> Learned:
+    """Find out about the server and add it to the folder's `provegym.toml`; `news` is told what
+    goes on.
 
     Raises `InputError` for a name that is taken and settings that do not fit, `ServerFault` where
     the server does not start; nothing is written then.
     """
     path = (folder / settings.FILE).resolve()
-    if name in SERVERS or name in settings.read(path):
+    if name in SERVERS or name in settings.tables(path):
         raise InputError(f"there is a server {name!r} already; take another name")
     settings.check(name, told, path)
     site = Site(name, path, told)
     try:
-        learned = site.learned()
+        learned = site.learned(news)
     finally:
         site.close()
     before = path.read_text("utf-8").rstrip("\n") + "\n\n" if path.exists() else ""

@@ -25,9 +25,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from provegym.errors import InputError, ServerFault
 from provegym.gateway.external import folders, leash
-from provegym.gateway.external.loop import loop
+from provegym.gateway.external.loop import loop, started_here
 from provegym.gateway.external.results import Answer, answer, masked, without
 from provegym.gateway.external.settings import FOLDER, HOME, External
+from provegym.gateway.external.strays import Strays
 
 Ask = Callable[[Client], Awaitable[Any]]
 Job = tuple[Ask, concurrent.futures.Future[Any]]
@@ -52,6 +53,13 @@ class Listing(NamedTuple):
     tools: list[types.Tool]
 
 
+class Silent(ServerFault):
+    """A server gave no answer within the time that its settings allow."""
+
+    doing = ""
+    """What it was asked for."""
+
+
 class Connection:
     """A live server. `start` it, then `listing` and `call`; `close` it at the end."""
 
@@ -64,6 +72,10 @@ class Connection:
         self._jobs: asyncio.Queue[Job]
         self._task: asyncio.Task[Any] | None = None
         self._log: IO[bytes] | None = None
+        self._said = ""
+        self._started: list[asyncio.SubprocessTransport] = []
+        """The process, once there is one."""
+        self._strays = Strays(name)
         self._ready: concurrent.futures.Future[str] = concurrent.futures.Future()
         self._done: concurrent.futures.Future[None] | None = None
 
@@ -85,7 +97,7 @@ class Connection:
             return self._ready.result(self.told.seconds + GRACE)
         except TimeoutError as error:
             self.close()
-            raise self._fault(f"did not start within {self.told.seconds:g} s") from error
+            raise self._late(f"did not start within {self._limit}") from error
 
     def close(self) -> None:
         """End it; its process goes on to die on the loop."""
@@ -104,20 +116,24 @@ class Connection:
 
     async def _live(self) -> None:
         self._jobs, self._task = asyncio.Queue(), asyncio.current_task()
+        self._strays.listen()
+        started_here.set(self._started)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed below
         try:
             async with asyncio.timeout(self.told.seconds) as limit, self._client() as client:
                 limit.reschedule(None)
                 self._ready.set_result(_title(client))
+                self._strays.open()
                 while True:
                     await self._serve(client)
         except TimeoutError:
-            self._fail(TimeoutError(f"did not start within {self.told.seconds:g} s"))
+            self._fail(self._late(f"did not start within {self._limit}"))
         except Exception as error:  # noqa: BLE001  # whatever ended it is told to who asks
             self._fail(error)
         finally:
             self.lost = True
             self._fail(EOFError("it was closed"))
+            self._said = self._last_words()
             self._log.close()
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -133,9 +149,10 @@ class Connection:
 
     def _fail(self, error: BaseException) -> None:
         """Tell everyone who waits."""
-        timed_out = isinstance(error, TimeoutError)
-        why = str(error) if timed_out else f"ended: {_why(error)}"
-        kept = error if isinstance(error, InputError) else self._fault(why)
+        told = isinstance(error, InputError | Silent)
+        kept = error if told else self._fault(f"ended: {_why(error)}")
+        if self._exit_code() in leash.CANNOT_RUN and not self._ready.done():
+            kept = InputError(f"server {self.name} cannot be started: {self._last_words()}")
         if not self._ready.done():
             self._ready.set_exception(kept)
         while not self._jobs.empty():
@@ -227,14 +244,12 @@ class Connection:
             if isinstance(error, MCPError) and error.code not in LOST:
                 raise
             self.close()
-            raise self._fault(f"{self._loss(error)} while {doing}") from error
-
-    def _loss(self, error: Exception) -> str:
-        """How it was lost, in words."""
-        late = isinstance(error, MCPError) and error.code == types.REQUEST_TIMEOUT
-        if late or isinstance(error, TimeoutError):
-            return f"gave no answer within {self.told.seconds:g} s"
-        return f"failed: {_why(error)}"
+            if _is_late(error):
+                raise self._late(
+                    f"gave no answer within {self._limit} while {doing}", doing
+                ) from error
+            self.ended(GRACE)  # then it is known how
+            raise self._fault(f"failed: {_why(error)} while {doing}") from error
 
     async def _put(self, ask: Ask, future: concurrent.futures.Future[Any]) -> None:
         if self.lost:
@@ -242,10 +257,27 @@ class Connection:
         else:
             self._jobs.put_nowait((ask, future))
 
+    @property
+    def _limit(self) -> str:
+        return f"{self.told.seconds:g} s"
+
+    def _late(self, what: str, doing: str = "") -> Silent:
+        silent = Silent(str(self._fault(what)))
+        silent.doing = doing
+        return silent
+
     def _fault(self, what: str) -> ServerFault:
-        said = self._last_words()
-        text = f"server {self.name} {what}" + (f"; it said: {said}" if said else "")
+        text = f"server {self.name} {what}"
+        code = self._exit_code()
+        text += f"; its exit code is {code}" if code is not None and code >= 0 else ""
+        text += f"; it said: {said}" if (said := self._last_words()) else ""
+        if strays := self._strays.told():
+            text += f"; it {strays}"
         return ServerFault(without(text, self._secrets()))
+
+    def _exit_code(self) -> int | None:
+        """Of the process, if it ended; negative for a signal, which may be that of `close`."""
+        return self._started[0].get_returncode() if self._started else None
 
     def _secrets(self) -> dict[str, str]:
         """What no message and no result may hold, by what it is called."""
@@ -258,7 +290,7 @@ class Connection:
         """
         log = self._log
         if log is None or log.closed:
-            return ""
+            return self._said
         size = os.fstat(log.fileno()).st_size
         text = os.pread(log.fileno(), 4096, max(0, size - 4096)).decode(errors="replace")
         lines = [line.strip()[-SAID:] for line in reversed(text.split("\n")) if line.strip()]
@@ -268,6 +300,12 @@ class Connection:
 def _title(client: Client) -> str:
     info = client.server_info
     return (info.title or info.name) if info else ""
+
+
+def _is_late(error: Exception) -> bool:
+    """Whether the time for an answer was over."""
+    late = isinstance(error, MCPError) and error.code == types.REQUEST_TIMEOUT
+    return late or isinstance(error, TimeoutError)
 
 
 def _why(error: BaseException) -> str:

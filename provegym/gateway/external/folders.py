@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
+from types import FrameType
 
 PREFIX = "provegym-external-"
 _NAME = re.compile(rf"{PREFIX}(\d+)-\w+")
@@ -20,7 +23,24 @@ _NAME = re.compile(rf"{PREFIX}(\d+)-\w+")
 def private() -> Path:
     """A new, empty folder that only this user may enter."""
     _sweep()
+    _clear_at_sigterm()
     return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")).resolve()
+
+
+@cache
+def _clear_at_sigterm() -> None:
+    """See that SIGTERM, if nobody else looks after it, leaves no folder of this process."""
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _clear_and_end)
+
+
+def _clear_and_end(number: int, frame: FrameType | None) -> None:
+    """Remove the folders, then die of the signal; the kernel ends the servers."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}{os.getpid()}-*"):
+        shutil.rmtree(path, ignore_errors=True)
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 @cache

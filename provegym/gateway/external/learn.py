@@ -29,17 +29,19 @@ def learn(
     name: str,
     told: External,
     listing: Listing,
-    pool: Callable[[int], Pool],
+    pool: Pool,
     taken: Collection[str],
     wanted: str,
+    news: Callable[[str], None],
 ) -> Learned:
     """All about a server. `taken` are names of other servers' tools, `wanted` is the identity.
+    `news` is told which tool is called.
 
     Raises `InputError` where it has no tool to show or settings name one that it does not have.
     """
     tools = described(name, told, listing, taken)
     notes: list[str] = []
-    scout = Scout(told, tools, pool(0), notes)
+    scout = Scout(told, tools, pool, notes, news)
     scout.look_around()
     scout.settle_effects()
     scout.look_around()

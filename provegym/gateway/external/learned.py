@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from provegym.gateway.external.snapshot import Rows
 from provegym.records import write_atomic
 from provegym.world.tool import Effect
 
-VERSION = 1
+VERSION = 3
 """Of the file; another one is found out anew."""
 
 
@@ -117,6 +120,19 @@ def names(path: Path) -> set[str]:
     except (OSError, msgspec.MsgspecError):
         return set()
     return {tool.name for tool in found.tools}
+
+
+@contextmanager
+def alone(home: Path) -> Iterator[None]:
+    """Wait until nobody else finds out about a server of the folder's `provegym.toml`. One at a
+    time, for the names of one server's tools depend on those of the others.
+    """
+    folder = os.open(home, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def save(learned: Learned, path: Path) -> None:

@@ -9,6 +9,8 @@ import os
 import signal
 import sys
 
+CANNOT_RUN = (126, 127)
+"""Exit codes for a command that may not be run, and for one that is not there, as shells have."""
 SET_PARENT_DEATH_SIGNAL = 1
 """`PR_SET_PDEATHSIG` of prctl(2)."""
 
@@ -21,4 +23,5 @@ if __name__ == "__main__":
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        sys.exit(f"{command[0]}: {error.strerror}")
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        sys.exit(CANNOT_RUN[isinstance(error, FileNotFoundError)])

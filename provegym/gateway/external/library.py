@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -76,6 +76,10 @@ def _rows(row: Any, known: dict[str, str]) -> list[Row]:
     return [row(value, label) if row.label else row(value) for value, label in known.items()]
 
 
+def _silent(text: str) -> None:
+    """Nobody listens."""
+
+
 def _no_violations(state: Foreign) -> Iterable[str]:
     return ()
 
@@ -116,28 +120,48 @@ class Site:
                 "file to find out about it anew"
             )
 
-    def learned(self) -> Learned:
-        """What is known about it, found out at the first time."""
+    def learned(self, news: Callable[[str], None] = _silent) -> Learned:
+        """What is known about it, found out at the first time; `news` is told what goes on.
+
+        One process finds out, all others read what it wrote: two that look may see two things.
+        """
         wanted = knowledge.identity(self.told, self.content)
         found = self._learned or knowledge.load(self.where, wanted)
         if found is None:
-            listing = self.pool(0).listing()
-            found = learn(self.name, self.told, listing, self.pool, _taken(self.name), wanted)
-            knowledge.save(found, self.where)
+            with knowledge.alone(self.home):
+                found = knowledge.load(self.where, wanted) or self._find_out(wanted, news)
         self._learned = found
         return found
 
+    def _find_out(self, wanted: str, news: Callable[[str], None]) -> Learned:
+        pool = self.pool(0)
+        found = learn(self.name, self.told, pool.listing(), pool, _taken(self.name), wanted, news)
+        knowledge.save(found, self.where)
+        return found
+
     def start(self, seed: int) -> Start:
-        """What there is at the start of a world of that seed."""
+        """What there is at the start of a world of that seed. Raises `ServerFault` where a tool
+        that is known is lost now: without what it shows, the world would be another one.
+        """
         found = self.learned()
         key = seed if self.told.seeded else 0
         if key not in found.starts:
-            scout = Scout(self.told, found.tools, self.pool(key), [])
-            scout.look_around()
-            start = start_at(found.tools, found, scout)
-            self._learned = found = replace(found, starts={**found.starts, key: start})
-            knowledge.save(found, self.where)
+            with knowledge.alone(self.home):
+                found = knowledge.load(self.where, found.identity) or found
+                if key not in found.starts:
+                    found = self._look_at(key, found)
+            self._learned = found
         return found.starts[key]
+
+    def _look_at(self, key: int, found: Learned) -> Learned:
+        scout = Scout(self.told, found.tools, self.pool(key), [])
+        scout.look_around()
+        for why in scout.broken.values():
+            raise ServerFault(f"the start of seed {key} is not known: {why}")
+        start = start_at(found.tools, found, scout)
+        found = replace(found, starts={**found.starts, key: start})
+        knowledge.save(found, self.where)
+        return found
 
     def close(self) -> None:
         """End its processes."""

@@ -7,6 +7,7 @@ import atexit
 import concurrent.futures
 import threading
 from collections.abc import Coroutine
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
@@ -16,11 +17,24 @@ CLOSING_SECONDS = 6.0
 """How long the processes have to end when ours does; the SDK kills those that take four."""
 
 
+started_here: ContextVar[list[asyncio.SubprocessTransport]] = ContextVar("started_here")
+"""Where a task is told of the processes that it starts; the SDK shows them to nobody."""
+
+
+class _Telling(asyncio.SelectorEventLoop):
+    """An event loop that tells `started_here` of processes."""
+
+    async def subprocess_exec(self, *told: Any, **more: Any) -> Any:
+        transport, protocol = await super().subprocess_exec(*told, **more)
+        started_here.get([]).append(transport)
+        return transport, protocol
+
+
 class Loop:
     """The loop and the tasks that run on it."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = _Telling()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="external servers", daemon=True

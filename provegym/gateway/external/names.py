@@ -58,11 +58,31 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def noun(tool: str) -> tuple[str, ...]:
-    """The word for what a tool is about: `tickets.close` and `get_ticket` are about a ticket."""
-    space = re.match(r"(\w+)[./]", tool)
-    words = tokens(space[1] if space else tool)
-    things = [word for word in words if word not in READERS | MAKERS | CHANGERS]
-    return tuple((things or [*words])[-1:])
+    """The word for what a tool is about: `shop.tickets.close` and `get_ticket` are about a ticket.
+
+    Of several parts it is the last that names a thing; what things are found by names none.
+    """
+    for part in reversed(parts(tool)):
+        words = tokens(part)
+        words = words[: words.index("by")] if "by" in words[1:] else words
+        if things := [word for word in words if word not in READERS | MAKERS | CHANGERS]:
+            return (things[-1],)
+    return tokens(tool)[-1:]
+
+
+def parts(tool: str) -> list[str]:
+    """What stands between the dots and slashes of a name, `shop.items.list`."""
+    return [part for part in re.split(r"[./]", tool) if part]
+
+
+def called_reader(tool: str) -> bool:
+    """Whether its name says that it reads: by a verb in front or, if no other verb is there, one
+    at the end, as in `list_items`, `git_list_branches` and `shop.items.list`.
+    """
+    words = tokens(tool)
+    changes = (MAKERS | CHANGERS) - READERS - {"all", "by", "new"}
+    behind = words[-1:] if not changes.intersection(words) else ()
+    return bool(READERS.intersection({*words[:2], *behind}))
 
 
 def singular(word: str) -> str:

@@ -17,12 +17,13 @@ LIBRARY = "provegym.gateway.external.library"
 def register(folder: Path) -> list[str]:
     """Add the servers of the folder's `provegym.toml`, if it has one, to `SERVERS`; their names.
 
-    Raises `InputError` for a broken file and a name that a server of the library has.
+    Raises `InputError` for a broken file and, once all others are known, for a name that a server
+    of the library has.
     """
     path = (folder / settings.FILE).resolve()
-    found = settings.read(path)
-    for name in found:
-        if not SERVERS.get(name, LIBRARY).startswith(LIBRARY):
-            raise InputError(f"{path}: there is a server {name!r} already; take another name")
-        SERVERS[name] = f"{LIBRARY}:{name}@{path}"
+    found = settings.tables(path)
+    taken = [name for name in found if not SERVERS.get(name, LIBRARY).startswith(LIBRARY)]
+    SERVERS.update({n: f"{LIBRARY}:{n}@{path}" for n in found if n not in taken})
+    if taken:
+        raise InputError(f"{path}: there is a server {taken[0]!r} already; take another name")
     return list(found)

@@ -5,19 +5,21 @@ The calls are made on processes of their own, which no session has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from provegym.errors import ServerFault
+from provegym.errors import InputError, ServerFault
 from provegym.gateway.external import kinds as things
 from provegym.gateway.external import shapes
+from provegym.gateway.external.connection import Silent
 from provegym.gateway.external.kinds import Kinds, Sample
 from provegym.gateway.external.learned import Foreigner, Learned, Start
-from provegym.gateway.external.names import READERS, tokens
+from provegym.gateway.external.names import called_reader, noun
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.process import Log
 from provegym.gateway.external.results import Answer
@@ -29,6 +31,12 @@ CALLS = 4
 """Calls of one tool that are tried."""
 ROUNDS = 3
 """Rounds of look-ups with values that earlier ones showed."""
+WITNESSES = 16
+"""Calls at most that tell whether another one changes something."""
+SILENT = 5
+"""So many tools that give no answer are too many."""
+LEARNING_SECONDS = 900.0
+"""Longest that a server is learned of."""
 SEARCHES = frozenset(["query", "search", "q", "keyword", "term", "pattern", "text", "filter"])
 """Parameters that look for a text."""
 
@@ -37,14 +45,25 @@ class Scout:
     """Calls tools to see what they give."""
 
     def __init__(
-        self, told: External, tools: Sequence[Foreigner], pool: Pool, notes: list[str]
+        self,
+        told: External,
+        tools: Sequence[Foreigner],
+        pool: Pool,
+        notes: list[str],
+        news: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.samples: list[Sample] = []
         self.rows: dict[str, Any] = {}
         self._told, self._tools, self._pool, self._notes = told, list(tools), pool, notes
+        self._news, self._end = news, time.monotonic() + LEARNING_SECONDS
         self._rnd: Random = rng(0, "scout", *(tool.real for tool in tools))
-        self._broken: set[int] = set()
-        """Tools that lose the process; they are called no more."""
+        self._broken: dict[int, str] = {}
+        """Tools that lose the process, and how; they are called no more."""
+        self._silent: list[str] = []
+        """Those of them that gave no answer."""
+        self._called: set[int] = set()
+        self._asked: dict[int, list[Sample]] = {}
+        """The witnesses of each tool."""
 
     # -- the sampling context --------------------------------------------------------------
 
@@ -69,6 +88,7 @@ class Scout:
         known = any(s.tool == place and s.arguments == given for s in self.samples)
         if known or place in self._broken:
             return known
+        self._begin(place)
         tool = self._tools[place]
         try:
             found, changed = self._pool.probe(self, (), tool.real, sent(tool, given))
@@ -88,9 +108,35 @@ class Scout:
         for _ in range(CALLS if tool.schema["required"] else 1):
             yield filled(tool, self._told, likely, known, self._rnd)
 
+    def _begin(self, place: int) -> None:
+        """Say which tool is called, at its first call. Raises `InputError` where the time is over:
+        a part of what there is would be another part on another day.
+        """
+        name = self._tools[place].real
+        if time.monotonic() > self._end:
+            raise InputError(
+                f"not learned: the server's tools were called for {LEARNING_SECONDS:g} s, the last "
+                f"is {name}; set `probe = false`, or `hide` those that take long"
+            )
+        if place not in self._called:
+            self._called.add(place)
+            self._news(f"calling {name}")
+
     def _lose(self, place: int, error: ServerFault) -> None:
-        self._broken.add(place)
-        self._notes.append(f"{self._tools[place].name} is left out: {error}")
+        """Leave the tool out, which is written down. Raises `InputError` where many give no
+        answer, and `Silent` where it is not the tool's fault that none came.
+        """
+        tool = self._tools[place]
+        why = f"{tool.name} is left out: {error}"
+        if isinstance(error, Silent):
+            if error.doing != f"running {tool.real}":
+                raise error
+            self._silent.append(tool.real)
+            why = f"not learned: {tool.name} did not answer in {self._told.seconds:g} s"
+        if len(self._silent) >= SILENT:
+            raise InputError(f"{why}, nor did {', '.join(self._silent[:-1])}; `hide` them")
+        self._broken[place] = why
+        self._notes.append(why)
 
     # -- effects ---------------------------------------------------------------------------
 
@@ -102,19 +148,21 @@ class Scout:
             known = things.infer(self._tools, self.samples)
             for i, tool in enumerate(self._tools):
                 if i not in self._broken and not self._is_settled(i, tool):
+                    self._begin(i)
                     self._tools[i] = self._probed(i, tool, known)
         return self._tools
 
     def _is_settled(self, place: int, tool: Foreigner) -> bool:
-        """Whether it was seen to change something, or a snapshot told that it does not."""
+        """Whether it was seen to change something, or what can tell told that it does not."""
         mine = [s for s in self.samples if s.tool == place]
         told = bool(mine) and tool.effect == "read" and bool(self._told.snapshot)
-        return told or any(s.wrote for s in mine)
+        again = bool(mine) and self._asked.get(place) == self._witnesses(tool) != []
+        return told or again or any(s.wrote for s in mine)
 
     @property
-    def broken(self) -> set[str]:
-        """Names of the tools that lost their process."""
-        return {self._tools[i].name for i in self._broken}
+    def broken(self) -> dict[str, str]:
+        """Names of the tools that lost their process, and how."""
+        return {self._tools[i].name: why for i, why in self._broken.items()}
 
     def _probed(self, place: int, tool: Foreigner, known: Kinds) -> Foreigner:
         changed = self._changes(place, tool, known)
@@ -123,14 +171,13 @@ class Scout:
         if changed:
             self._notes.append(f"{tool.name} says that it only reads, but it writes")
             return replace(tool, effect="write", why="probing")
-        called_so = bool(READERS & set(tokens(tool.real)[:2]))
-        if tool.why == "caution" and called_so:
+        if tool.why == "caution" and called_reader(tool.real):
             return replace(tool, effect="read", why="probing")
         return tool
 
     def _changes(self, place: int, tool: Foreigner, known: Kinds) -> bool | None:
         """Whether a call changes what is read; None where no call went through."""
-        went, steady = None, self._steady()
+        went, steady = None, self._steady(place, tool)
         try:
             before = self._seen((), steady)
             for given in self._given(place, tool, known):
@@ -161,14 +208,21 @@ class Scout:
         same = zip(before, after, control, strict=True)
         return any(was != now and was == without for was, now, without in same)
 
-    def _steady(self) -> list[Sample]:
-        """Calls that tell a change: they read, and show the same as when they were made. None where
-        a snapshot tells it.
+    def _steady(self, place: int, tool: Foreigner) -> list[Sample]:
+        """Of the witnesses those that show the same as when they were called first."""
+        self._asked[place] = self._witnesses(tool)
+        return [s for s in self._asked[place] if self._again((), s) == s.result]
+
+    def _witnesses(self, tool: Foreigner) -> list[Sample]:
+        """Calls that may tell a change: they read; those about the tool's own thing first. None
+        where a snapshot tells it.
         """
         if self._told.snapshot:
             return []
         reads = [s for s in self.samples if self._tools[s.tool].effect == "read"]
-        return [s for s in reads if s.tool not in self._broken and self._again((), s) == s.result]
+        reads = [s for s in reads if s.tool not in self._broken]
+        reads.sort(key=lambda s: noun(self._tools[s.tool].real) != noun(tool.real))
+        return reads[:WITNESSES]
 
     def _again(self, log: Log, sample: Sample) -> Any:
         tool = self._tools[sample.tool]

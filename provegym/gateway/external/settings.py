@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
+import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ FILES = "files"
 """Stands for the private folder as what is put back, or as what shows the state."""
 FOLDER, HOME = "{folder}", "{home}"
 """Stand in `command` and `env` for the session's private folder and for that of provegym.toml."""
+
+_PLACEHOLDER = re.compile(r"(?<!\$)\{[a-z_]+\}")
 
 
 class External(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -82,14 +87,12 @@ class External(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         return self.probe and (not self.url or self.reset != "restart")
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
-    servers: dict[str, External] = {}
+def tables(path: Path) -> dict[str, Any]:
+    """The tables of a `provegym.toml` by server, as they stand there; none where there is no such
+    file.
 
-
-def read(path: Path) -> dict[str, External]:
-    """The external servers of a `provegym.toml`; none where there is no such file.
-
-    Raises `InputError` for a file that is none.
+    Raises `InputError` for a file that holds something else. What a table says is looked at by
+    `of`, so that a mistake in one stops nobody who needs another.
     """
     try:
         text = path.read_bytes()
@@ -98,12 +101,29 @@ def read(path: Path) -> dict[str, External]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     try:
-        found = msgspec.toml.decode(text, type=_File).servers
-    except (msgspec.MsgspecError, UnicodeError) as error:
+        whole = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeError) as error:
         raise InputError(f"{path}: {error}") from error
-    for name, told in found.items():
-        check(name, told, path)
+    found = whole.get("servers", {})
+    if whole.keys() - {"servers"} or not isinstance(found, dict):
+        raise InputError(f"{path}: it may hold tables [servers.NAME] and nothing else")
     return found
+
+
+def _told(name: str, table: Any, path: Path) -> External:
+    """One server's settings."""
+    known = External.__struct_fields__
+    for key in table if isinstance(table, dict) else ():
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise InputError(f"{path}: servers.{name}: unknown key {key!r}; {hint}")
+    try:
+        told = msgspec.convert(table, External)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: servers.{name}: {error}") from error
+    check(name, told, path)
+    return told
 
 
 def check(name: str, told: External, path: Path) -> None:
@@ -123,16 +143,21 @@ def check(name: str, told: External, path: Path) -> None:
         raise InputError(f'{at}: reset = "files" needs `files`, the folder that is put back')
     if told.files and not (path.parent / told.files).is_dir():
         raise InputError(f"{at}: there is no folder {told.files!r} beside {path.name}")
+    if not math.isfinite(told.seconds):
+        raise InputError(f"{at}: seconds = {told.seconds} is no length of time")
+    for text in (told.command, *told.env.values()):
+        for unknown in set(_PLACEHOLDER.findall(text)) - {FOLDER, HOME}:
+            raise InputError(f"{at}: {unknown} stands for nothing; known: {FOLDER} and {HOME}")
     if min(told.seconds, told.processes, told.most_characters) <= 0 or told.warm < 0:
         raise InputError(f"{at}: seconds, processes and most_characters must be above 0")
 
 
 def of(path: Path, name: str) -> External:
-    """The settings of one server. Raises `UnknownName`, and as `read` does."""
-    found = read(path)
+    """The settings of one server. Raises `UnknownName`, and `InputError` for a mistake in them."""
+    found = tables(path)
     if name not in found:
         raise UnknownName(f"server in {path}", name, sorted(found))
-    return found[name]
+    return _told(name, found[name], path)
 
 
 def table(name: str, told: External) -> str:

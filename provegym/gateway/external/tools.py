@@ -13,7 +13,7 @@ from provegym.gateway.external import shapes
 from provegym.gateway.external.drawing import sampler
 from provegym.gateway.external.kinds import KEYS
 from provegym.gateway.external.learned import Foreigner, Learned
-from provegym.gateway.external.names import CHANGERS, MAKERS, READERS, WORD, tokens
+from provegym.gateway.external.names import CHANGERS, MAKERS, READERS, WORD, parts, tokens
 from provegym.gateway.external.scout import sent
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.state import Foreign
@@ -96,8 +96,7 @@ def asked_for(tool: Foreigner) -> str:
     title = re.sub(r"[\[\]{}\"]", "", tool.title)
     if _VERB_NOUN.fullmatch(title):
         return title.lower()
-    space, dot, rest = tool.real.rpartition(".")
-    words = tokens(f"{rest}_{space}" if dot else tool.real)
+    words = tokens("_".join(reversed(parts(tool.real)[-2:])))
     verb = next((i for i, word in enumerate(words[:2]) if word in VERBS), None)
     return f"use {' '.join(words)}" if verb is None else " ".join(words[verb:])
 

@@ -23,7 +23,9 @@ TOLD = External(
     reset="start_over",
     snapshot="whole_desk",
     volatile=("id",),
+    seconds=120.0,
 )
+"""With so much time for a start that a busy machine does not matter."""
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def url() -> Iterator[str]:
         port = probe.getsockname()[1]
     process = subprocess.Popen([sys.executable, DESK, "--http", str(port)])
     try:
-        for _ in range(600):
+        for _ in range(2400):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from provegym.errors import InputError
 from provegym.gateway.external import settings, trees
 from provegym.gateway.external.aliases import Aliases
-from provegym.gateway.external.names import noun, plural, singular, tokens, tool_names
+from provegym.gateway.external.names import (
+    called_reader,
+    noun,
+    plural,
+    singular,
+    tokens,
+    tool_names,
+)
 from provegym.gateway.external.results import answer
 from provegym.gateway.external.settings import External
 from provegym.gateway.external.snapshot import rows_of
@@ -53,6 +60,29 @@ def test_names_are_read_word_by_word() -> None:
         ("user",),
     ]
     assert [singular(plural(w)) for w in ("entity", "box", "key")] == ["entity", "box", "key"]
+
+
+@pytest.mark.parametrize(
+    ("name", "thing"),
+    [
+        ("shop.items.list", "item"),
+        ("shop.orders.create", "order"),
+        ("shop/items/get", "item"),
+        ("hub.create_issue", "issue"),
+        ("tickets.find_by_owner", "ticket"),
+        ("get_item_by_id", "item"),
+        ("list", "list"),
+    ],
+)
+def test_a_tool_is_about_the_thing_in_its_own_part_of_the_name(name: str, thing: str) -> None:
+    assert noun(name) == (thing,)
+
+
+def test_a_name_says_that_it_reads_by_a_verb_in_front_or_at_the_end() -> None:
+    reading = ("get_item", "git_list_branches", "shop.items.list", "items.by.owner.find")
+    assert all(map(called_reader, reading))
+    others = ("shop.orders.create", "add_to_list", "orders.update_status", "now.time", "checkout")
+    assert not any(map(called_reader, others))
 
 
 # -- aliases -----------------------------------------------------------------------------------
@@ -186,7 +216,7 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
     )
     path = tmp_path / "provegym.toml"
     path.write_text(settings.table("shop", told))
-    assert settings.read(path) == {"shop": told}
+    assert settings.of(path, "shop") == told
     assert told.words == ["npx", "a b", "--root", "{folder}"]
 
 
@@ -201,7 +231,14 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
         ('[servers.shop]\ncommand = "x"\nreset = "files"', "needs `files`"),
         ('[servers.shop]\ncommand = "x"\nfiles = "nowhere"', "there is no folder 'nowhere'"),
         ('[servers.shop]\ncommand = "x"\nseconds = 0', "must be above 0"),
-        ('[servers.shop]\ncomand = "x"', "comand"),
+        ('[servers.shop]\ncommand = "x"\nseconds = nan', "seconds = nan"),
+        ('[servers.shop]\ncommand = "x {foldr}"', "servers.shop: {foldr} stands for nothing"),
+        (
+            '[servers.shop]\ncomand = "x"',
+            "servers.shop: unknown key 'comand'; did you mean 'command'",
+        ),
+        ("[servers.shop]\ncommand = 3", "servers.shop: Expected `str`"),
+        ('[server.shop]\ncommand = "x"', "tables [servers.NAME] and nothing else"),
         ("[servers", "provegym.toml"),
     ],
 )
@@ -209,4 +246,4 @@ def test_a_setting_that_cannot_be_meant_is_named(tmp_path: Path, text: str, why:
     path = tmp_path / "provegym.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(why)):
-        settings.read(path)
+        _ = [settings.of(path, name) for name in settings.tables(path)]

@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from provegym.errors import InputError, ServerFault
+from provegym.gateway.external import folders
 from provegym.gateway.external.connection import Connection
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.settings import External
@@ -27,7 +28,7 @@ TOLD = External(
     reset="start_over",
     snapshot="whole_desk",
     volatile=("id",),
-    seconds=20,
+    seconds=120.0,
 )
 CREATE = ("tickets.create", '{"title":"New"}')
 
@@ -64,7 +65,7 @@ def counted(tmp_path: Path) -> Iterator[Open]:
     yield make
     for each in opened:
         each.pool.close()
-        assert all(connection.ended(10) for connection in each.made)
+        assert all(connection.ended(60) for connection in each.made)
         assert not any(connection.folder.exists() for connection in each.made)
 
 
@@ -132,13 +133,13 @@ def test_a_process_that_ends_is_our_fault_and_the_next_call_has_a_new_one(counte
 
 
 def test_a_call_that_hangs_ends_at_its_deadline(counted: Open) -> None:
-    desk = counted(seconds=3)
+    desk = counted()
     owner = Owner()
     titles(desk.pool, owner, ())
-    began = time.monotonic()
-    with pytest.raises(ServerFault, match="gave no answer within 3 s while running get_hang"):
+    # Only now, for a start may take longer; the call itself would take 1,000 s.
+    desk.made[0].told = replace(TOLD, seconds=0.2)
+    with pytest.raises(ServerFault, match=r"gave no answer within 0\.2 s while running get_hang"):
         desk.pool.read(owner, (), "get_hang", {})
-    assert time.monotonic() - began < 8
     assert desk.made[0].lost
 
 
@@ -166,7 +167,7 @@ def test_wrong_arguments_are_told_apart_from_refusals(counted: Open) -> None:
 
 def test_a_command_that_is_not_there_is_named(counted: Open) -> None:
     lost = counted(command="no-such-program --x")
-    with pytest.raises(ServerFault, match="no-such-program: No such file or directory"):
+    with pytest.raises(InputError, match="started: no-such-program: No such file or directory"):
         lost.pool.listing()
 
 
@@ -304,7 +305,28 @@ def test_kill_9_of_our_process_ends_a_server_that_hangs(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
+    while alive(child) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(child)
+
+
+def test_sigterm_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HANG, TOLD.command],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert process.stdout
+    assert process.stdout.readline() == b"open\n"
+    child = child_of(process.pid, str(DESK))
+    assert len(list(tmp_path.glob(f"{folders.PREFIX}*"))) == 1
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == -signal.SIGTERM
+    process.stdout.close()
+    assert not list(tmp_path.glob(f"{folders.PREFIX}*"))
+    deadline = time.monotonic() + 60
     while alive(child) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not alive(child)

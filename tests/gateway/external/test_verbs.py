@@ -5,44 +5,21 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from provegym import cli
 from provegym.gateway.external.settings import External
 from provegym.llm.scripted import Json, Response, ScriptedServer, says
 from provegym.names import servers_named
 from provegym.records import read
 from provegym.synth.make import Plan
 from provegym.types import Task
+from tests.conftest import Command
 from tests.synth.competent import Competent
 
 pytestmark = pytest.mark.usefixtures("known_servers")
-
-
-class Ran(NamedTuple):
-    """What a command line left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Ran]
-
-
-@pytest.fixture
-def provegym(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs one command line in this process."""
-
-    def command(*arguments: object) -> Ran:
-        code = cli.call([str(argument) for argument in arguments])
-        return Ran(code, *capsys.readouterr())
-
-    return command
 
 
 def test_the_whole_pipeline_makes_ten_certified_tasks_that_the_oracle_solves(
@@ -153,7 +130,17 @@ def test_a_language_model_is_asked_about_its_graph(
 MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
     (("add", "Desk", "--command", "x"), 2, "a server's name is a-z"),
     (("add", "desk"), 2, "give either `command` or `url`"),
-    (("add", "desk", "--command", "no-such-program"), 1, "No such file or directory"),
+    (
+        ("add", "desk", "--command", "no-such-program"),
+        2,
+        "no-such-program: No such file or directory",
+    ),
+    (("add", "desk", "--command", "/etc"), 2, "/etc: Permission denied"),
+    (
+        ("add", "desk", "--command", "sh -c 'echo no key >&2; exit 7'"),
+        1,
+        "server desk ended: Connection closed; its exit code is 7; it said: no key",
+    ),
     (("add", "desk", "--command", "x", "--env", "A"), 2, "--env 'A' is not NAME=VALUE"),
     (("add", "desk", "--command", "x", "--files", "nowhere"), 2, "no folder 'nowhere'"),
     (("add", "banking", "--command", "x"), 2, "there is a server 'banking' already"),
@@ -176,14 +163,47 @@ def test_what_cannot_be_added_is_said_in_one_line_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_broken_provegym_toml_stops_every_verb_in_one_line(
-    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_mistake_in_one_table_stops_only_what_uses_that_server(
+    provegym: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    with (tmp_path / "provegym.toml").open("a") as file:
+        file.write("\n[servers.x]\ncomand = 'y'\n")
+    why = "servers.x: unknown key 'comand'; did you mean 'command'?"
+    for used in (("servers", "show", "x"), ("synth", "--servers", "x", "--out", "x.jsonl")):
+        ran = provegym(*used)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
+        assert why in ran.err
+    assert provegym("servers", "show", "banking").err == ""
+    assert "tickets_close" in provegym("servers", "show", "desk").out
+    listed = provegym("servers", "list", "--json")
+    assert {"desk", "banking"} <= {row["server"] for row in json.loads(listed.out)}
+    assert listed.err.startswith("x is left out: ")
+    assert (listed.code, listed.err.count("\n")) == (0, 1)
+    made = provegym("synth", "--servers", "banking", "--limit", "1", "--out", "t.jsonl")
+    assert (made.code, why in made.err) == (0, True), made.err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[servers", "Expected ']'"),
+        ("servers = 3", "tables [servers.NAME] and nothing else"),
+        ('[servers.banking]\ncommand = "x"', "there is a server 'banking' already"),
+    ],
+)
+def test_a_file_that_holds_no_servers_is_told_in_one_line_and_the_library_works(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "provegym.toml").write_text("[servers.x]\ncomand = 'y'\n")
-    ran = provegym("servers", "show", "banking")
-    assert ran.code == 2
-    assert "comand" in ran.err
+    (tmp_path / "provegym.toml").write_text(text)
+    ran = provegym("servers", "show", "banking", "--json")
+    assert (ran.code, ran.err.count("\n")) == (0, 1)
+    assert why in ran.err
+    assert json.loads(ran.out)
+    named = provegym("servers", "show", "desk")
+    assert (named.code, named.err.count("\n")) == (2, 2)
 
 
 def test_a_server_outside_that_cannot_be_started_disturbs_no_other(
@@ -194,9 +214,9 @@ def test_a_server_outside_that_cannot_be_started_disturbs_no_other(
     synth = ("synth", "--servers", "banking", "--limit", "1", "--out", "t.jsonl")
     ran = provegym(*synth)
     assert ran.code == 0, ran.err
-    assert "lost is left out: server lost ended" in ran.err
+    assert "lost is left out: server lost cannot be started: no-such-program" in ran.err
     assert "lost" not in servers_named(None)
-    assert provegym("servers", "show", "lost").code == 1
+    assert provegym("servers", "show", "lost").code == 2
 
 
 def test_the_contract_is_not_for_servers_outside(

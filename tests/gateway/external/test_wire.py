@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from provegym.errors import ServerFault
+from provegym.gateway.external import strays
 from provegym.gateway.external.connection import Connection
 from provegym.gateway.external.results import Answer
 from provegym.gateway.external.settings import External
 
-RAW = External(command=f"{sys.executable} -S {Path(__file__).with_name('raw.py')}", seconds=20)
+RAW = External(command=f"{sys.executable} -S {Path(__file__).with_name('raw.py')}", seconds=120)
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def raw(tmp_path: Path) -> Iterator[Connection]:
     connection = Connection("raw", RAW, tmp_path, 0).start()
     yield connection
     connection.close()
-    assert connection.ended(10)
+    assert connection.ended(60)
 
 
 def test_all_pages_of_a_list_are_read(raw: Connection) -> None:
@@ -58,6 +59,43 @@ def test_an_argument_that_must_be_given_as_null_is_sent_as_null(raw: Connection)
 def test_a_connection_that_is_closed_cannot_be_asked(raw: Connection) -> None:
     raw.ready()
     raw.close()
-    assert raw.ended(10)
+    assert raw.ended(60)
     with pytest.raises(ServerFault, match="was lost before"):
         raw.call("act", {})
+
+
+def banner(tmp_path: Path, text: str) -> Connection:
+    """The raw server behind a line of its own on stdout, or nothing but such lines."""
+    script = Path(__file__).with_name("raw.py")
+    command = f"sh -c 'echo Hello there; {text.format(python=sys.executable, script=script)}'"
+    return Connection("loud", External(command=command, seconds=120), tmp_path, 0).start()
+
+
+HELLO = "writes on stdout what is no JSON-RPC: 'Hello there'"
+
+
+def test_a_banner_before_a_server_that_works_is_noted_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strays, "_noted", set())
+    for _ in range(2):
+        connection = banner(tmp_path, "exec {python} -S {script}")
+        assert connection.call("act", {"kind": "junk"}) == Answer({"kind": "junk"})
+        connection.close()
+        assert connection.ended(60)
+    assert caplog.messages == [f"server loud {HELLO}"]
+
+
+def test_a_server_that_only_talks_is_told_of_in_the_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = banner(tmp_path, "echo more; echo and more")
+    with pytest.raises(ServerFault, match=HELLO):
+        connection.ready()
+    assert connection.ended(60)
+    assert caplog.messages == []
+
+
+def test_what_the_sdk_logs_for_others_stays(caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger(strays.SDK).error("Failed to parse JSONRPC message from server")
+    assert len(caplog.messages) == 1

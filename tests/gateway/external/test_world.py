@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -251,19 +250,21 @@ def test_without_stable_names_a_minted_id_makes_a_write_differ(
 
 def test_a_call_that_takes_long_holds_up_no_other_episode(world: World) -> None:
     slow = task_of(world, (GroundCall("g0", "get_slowly", {"seconds": 0.3}),))
-    begun: list[float] = []
+    seen: list[str] = []
 
     async def episode(number: int) -> Trace:
-        begun.append(time.monotonic())
+        seen.append("begins")
         policy = oracle(slow, number)
-        return await run_episode(slow, world.open(), policy, trace_id=f"{number}")
+        trace = await run_episode(slow, world.open(), policy, trace_id=f"{number}")
+        seen.append("ends")
+        return trace
 
     async def both() -> list[Trace]:
         return await asyncio.gather(*(episode(number) for number in range(2)))
 
     traces = asyncio.run(both())
     assert [call.outcome for trace in traces for call in trace.calls] == ["ok", "ok"]
-    assert max(begun) - min(begun) < 0.25  # the second one began while the first one waited
+    assert seen == ["begins", "begins", "ends", "ends"]
 
 
 # -- many servers and tools --------------------------------------------------------------------
@@ -293,13 +294,6 @@ def test_of_more_than_128_tools_a_task_shows_a_part(tmp_path: Path, told: Extern
     shown, _ = tool_list(["tickets_close"], [many], [], [], 5, 0, Random(1))
     assert len(shown) == MOST_TOOLS == 128
     assert "tickets_close" in {tool.function.name for tool in shown}
-
-
-def test_what_loses_its_process_is_left_out(tmp_path: Path, told: External) -> None:
-    command = told.command.removesuffix(" --plain")
-    risky = opened(tmp_path, "desk", replace(told, command=command, seconds=4.0))
-    assert not {"get_crash", "get_hang"} & risky.tools.keys()
-    assert "get_everything" in risky.tools
 
 
 def test_a_start_that_depends_on_the_seed_is_looked_at_for_each(
