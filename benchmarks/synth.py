@@ -53,7 +53,7 @@ def measure(candidates: int = CANDIDATES) -> dict[str, float]:
 
 def forget_worlds() -> None:
     """The second process builds its own worlds."""
-    servers.world.cache_clear()
+    servers.worlds.cache_clear()
     templates.cache_clear()
     content_hash.cache_clear()
 

@@ -19,7 +19,7 @@ BATCH = (
     "a batch is no message: MCP has had none since revision 2025-06-18; send one message at a time "
     "(POST /v1/calls runs many calls at once)"
 )
-KINDS = {
+KINDS: dict[type, str] = {
     **{bool: "a boolean", int: "a number", float: "a number", str: "a text"},
     **{list: "an array", dict: "an object"},
 }

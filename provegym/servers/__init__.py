@@ -65,11 +65,11 @@ def usable(left_out: Callable[[str], None]) -> dict[str, Server]:
 
 def world(seed: int, names: tuple[str, ...]) -> World:
     """The world of these servers under one cast; UnknownName for a server there is none of."""
-    return _world(seed, tuple(map(load, names)))
+    return worlds(seed, tuple(map(load, names)))
 
 
 @lru_cache(maxsize=128)
-def _world(seed: int, chosen: tuple[Server, ...]) -> World:
+def worlds(seed: int, chosen: tuple[Server, ...]) -> World:
     """By the servers themselves: one outside may have the name of another folder's.
 
     More are not kept than there are tables for (`provegym.world.world.templates`); one whose

@@ -24,7 +24,7 @@ def api(rooms: Rooms) -> Iterator[Http]:
         yield Http(url)
 
 
-WRONG_TASKS = [
+WRONG_TASKS: list[tuple[dict[str, Any], str]] = [
     ({"servers": ["pad", "pad"]}, "task.servers names 'pad' twice; name each server once"),
     ({"turns": []}, "task.turns is empty; a task has at least one turn of its user"),
     ({"id": ""}, "task.id '' is empty; give the task a name"),

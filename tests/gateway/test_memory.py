@@ -138,14 +138,14 @@ def test_every_cache_has_a_bound() -> None:
     listing.library()
     caches = [o for o in gc.get_objects() if isinstance(o, functools._lru_cache_wrapper)]
     ours = [cache for cache in caches if cache.__module__.startswith("provegym.")]
-    assert servers._world in ours
+    assert servers.worlds in ours
     for cache in ours:
         is_constant = not inspect.signature(cache).parameters
         assert is_constant or cache.cache_info().maxsize, cache.__qualname__
 
 
 def test_worlds_hold_no_more_tables_than_are_kept_of_all_servers() -> None:
-    worlds, kept = servers._world.cache_info().maxsize, templates.cache_info().maxsize
+    worlds, kept = servers.worlds.cache_info().maxsize, templates.cache_info().maxsize
     assert worlds is not None
     assert kept is not None
     assert worlds * len(servers.library()) <= kept

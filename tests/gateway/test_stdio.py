@@ -152,8 +152,8 @@ def test_what_else_is_printed_does_not_reach_the_wire() -> None:
 
 REFUSED = [
     ([], "say what to serve"),
-    (["banking", "--http"], "say what to serve"),
-    (["banking", "--servers", "maps"], "say what to serve"),
+    (["banking", "--http"], "'banking' beside --http"),
+    (["banking", "--servers", "maps"], "--servers maps beside 'banking'"),
     (["--http", "--servers", "bank"], "unknown server 'bank'"),
     (["bank"], "unknown server 'bank'"),
     (["--http", "--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"),

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -184,10 +185,8 @@ def test_the_process_gets_no_variable_that_is_not_named(
     monkeypatch.setenv("PASSED", "y")
     desk = counted(seed=7, env={"GIVEN": "{folder}/z"}, forward=("PASSED",))
     titles(desk.pool, Owner(), ())
-    pid = child_of(os.getpid(), str(DESK))
-    told = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-    env = dict(pair.split("=", 1) for pair in told if pair)
-    assert env["GIVEN"] == f"{desk.made[0].folder}/z"
+    given = f"{desk.made[0].folder}/z"
+    [env] = [e for e in map(environment, children_of(os.getpid())) if e.get("GIVEN") == given]
     assert (env["PASSED"], env["PROVEGYM_SEED"]) == ("y", "7")
     usual = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM"}
     assert env.keys() <= {*usual, "GIVEN", "PASSED", "PROVEGYM_SEED", "LC_CTYPE"}
@@ -274,17 +273,31 @@ desk.call("get_hang", {})
 """
 
 
+def children_of(parent: int) -> list[Path]:
+    """The folders in /proc of the processes below `parent`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            status = (path / "stat").read_text().rsplit(")", 1)[1].split()
+            found += [path] if int(status[1]) == parent else []
+    return found
+
+
 def child_of(parent: int, holding: str) -> int:
     """The process below `parent` whose command has that text."""
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            status = (path / "stat").read_text().rsplit(")", 1)[1].split()
-            command = (path / "cmdline").read_bytes().decode()
-        except OSError:
-            continue
-        if int(status[1]) == parent and holding in command:
-            return int(path.name)
+    for path in children_of(parent):
+        with suppress(OSError):
+            if holding in (path / "cmdline").read_bytes().decode():
+                return int(path.name)
     raise LookupError(holding)
+
+
+def environment(process: Path) -> dict[str, str]:
+    """What a process was started with; nothing where it has ended."""
+    with suppress(OSError):
+        told = (process / "environ").read_bytes().decode().split("\0")
+        return dict(pair.split("=", 1) for pair in told if pair)
+    return {}
 
 
 def alive(pid: int) -> bool:
