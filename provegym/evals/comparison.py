@@ -69,6 +69,6 @@ def holm(p: Mapping[str, float]) -> dict[str, float]:
     """P-values corrected so that one false find among all has the stated chance (Holm 1979)."""
     order = sorted(p, key=lambda name: p[name])
     raised = [p[name] * (len(order) - place) for place, name in enumerate(order)]
-    corrected = np.minimum(np.maximum.accumulate(raised), 1.0) if raised else []
-    by_name = dict(zip(order, map(float, corrected), strict=True))
+    corrected = np.minimum(np.maximum.accumulate(raised), 1.0).tolist() if raised else []
+    by_name = dict(zip(order, corrected, strict=True))
     return {name: by_name[name] for name in p}

@@ -55,6 +55,14 @@ def spread(before: ByTask, after: ByTask) -> Spread | None:
     return Spread(within=float(np.mean(variances)), gain=max(gain, 0.0))
 
 
+def alone(by_task: ByTask) -> Spread | None:
+    """The spread to expect from what one policy showed, gains as assumed; None unless some task
+    has two trials.
+    """
+    variances = [float(np.var(v, ddof=1)) for v in by_task.values() if len(v) > 1]
+    return Spread(float(np.mean(variances)), ASSUMED.gain) if variances else None
+
+
 def plan(tasks: int, trials: Sequence[int] = (1, 4), spread: Spread = ASSUMED) -> str:
     """Such as "with 1 trial you can see 8.1 points; with 4, 4.3"."""
     seen = [(count, f"{100 * detectable(tasks, count, spread):.1f}") for count in trials]

@@ -60,6 +60,20 @@ def mean(by_task: ByTask, seed: int = 0) -> Estimate:
     return over_tasks([_mean(v) for v in by_task.values() if len(v)], seed)
 
 
+def rate(by_task: ByTask, seed: int = 0) -> Estimate:
+    """The same for values of 0 and 1: a Wilson interval where no task's trials differ.
+
+    Tasks that all came out alike have a bootstrap interval of no width, which claims too much.
+    """
+    return _over_shares([_mean(v) for v in by_task.values() if len(v)], seed)
+
+
+def _over_shares(values: Sequence[float], seed: int) -> Estimate:
+    if all(value in (0, 1) for value in values):
+        return share(round(sum(values)), len(values))
+    return over_tasks(values, seed)
+
+
 def _mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
 
@@ -82,7 +96,7 @@ def pass_hat(by_task: ByTask, k: int, seed: int = 0) -> Estimate:
     """
     tried = [values for values in by_task.values() if len(values) >= k]
     chances = [comb(round(sum(values)), k) / comb(len(values), k) for values in tried]
-    return over_tasks(chances, seed)
+    return _over_shares(chances, seed)
 
 
 def pass_hats(by_task: ByTask, seed: int = 0) -> dict[int, Estimate]:

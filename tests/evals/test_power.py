@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from provegym.evals.power import ASSUMED, Spread, detectable, plan, spread
+from provegym.evals.power import ASSUMED, Spread, alone, detectable, plan, spread
 
 
 def test_the_smallest_gain_is_what_the_formula_gives() -> None:
@@ -60,3 +60,10 @@ def test_single_trials_do_not_tell_noise_from_difference() -> None:
     assert spread({"a": [1.0, 0.0]}, {"a": [1.0, 1.0]}) is None
     constant = {"a": [1.0, 1.0], "b": [0.0, 0.0]}
     assert spread(constant, constant) == Spread(0, 0)
+
+
+def test_one_policy_tells_its_own_noise_alone() -> None:
+    # By hand: the variance of 1 and 0 is 1/2, that of 1 and 1 is 0; c has one trial.
+    seen = alone({"a": [1.0, 0.0], "b": [1.0, 1.0], "c": [1.0]})
+    assert seen == Spread(0.25, ASSUMED.gain)
+    assert alone({"a": [1.0]}) is None

@@ -17,6 +17,7 @@ from provegym.evals.stats import (
     paired_difference,
     pass_hat,
     pass_hats,
+    rate,
     share,
 )
 
@@ -73,6 +74,15 @@ def test_pass_hat_k_is_told_as_far_as_every_task_has_trials() -> None:
     trials = {"a": [1.0, 0, 1], "b": [1.0, 1]}
     assert pass_hats(trials).keys() == {1, 2}
     assert pass_hats({}) == {}
+
+
+def test_tasks_that_came_out_alike_are_no_certainty() -> None:
+    # By hand: after 0 of 10 the upper Wilson end is z^2 / (10 + z^2) = 3.8415 / 13.8415.
+    found = rate({str(i): [0.0, 0.0] for i in range(10)})
+    assert (found.mean, found.low) == (0, 0)
+    assert found.high == pytest.approx(0.27753, abs=1e-5)
+    assert rate({"a": [1.0, 0.0], "b": [1.0]}) == mean({"a": [1.0, 0.0], "b": [1.0]})
+    assert rate({}).n == 0
 
 
 # -- standard errors -----------------------------------------------------------------------------
