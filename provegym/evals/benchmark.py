@@ -35,7 +35,7 @@ from provegym.records import (
     write_manifest,
 )
 from provegym.rollout.policies import POLICIES
-from provegym.rollout.run import Progress, rollout_file
+from provegym.rollout.run import rollout_file
 from provegym.rollout.summary import TraceSummary
 
 CANARY = "provegym-benchmark-canary 6a8b4260-522c-4e1b-a4ff-09005c4dd9e7"
@@ -199,26 +199,24 @@ def run(
     trials: int,
     seed: int,
     date: str,
-    progress: Progress | None = None,
 ) -> tuple[Entry, Report]:
     """Let one model or agent play the tasks, measure it, and enter it on `folder`'s leaderboard.
 
-    Traces lie in `folder`; a killed run goes on where it stopped. `date` is today's (ISO 8601).
+    Traces lie in `folder`, by the hash of the tasks; a killed run goes on where it stopped. `date`
+    is today's (ISO 8601).
+
     Raises `InfrastructureError` where episodes were lost to faults: they are never scored, so
     nothing is entered until they have been played.
     """
-    if who.name in (FLOOR, CEILING) and who.kind != "policy":
-        raise InputError(f"{who.name!r} is the name of a policy of ours; choose another --name")
-    traces = folder / f"{_plain(who.name)}.traces.jsonl"
+    place = folder / content_hash(tasks)[:12]
+    traces = place / f"{_plain(who.name)}.traces.jsonl"
     lost = who.play(tasks, traces).masked
     if lost:
         raise InfrastructureError(
             f"{lost} episodes were lost to faults that are not {who.name}'s, so it is not entered; "
             "mend the cause and run the same command with --retry-masked"
         )
-    ends = {
-        end: _measured(tasks, _beside(tasks, folder, end, progress)) for end in (FLOOR, CEILING)
-    }
+    ends = {end: _measured(tasks, _beside(tasks, place / "ends", end)) for end in (FLOOR, CEILING)}
     found = _measured(tasks, traces, who.name)
     entry = Entry(
         name=who.name,
@@ -264,7 +262,7 @@ def _measured(tasks: Path, traces: Path, name: str = "") -> Report:
     return report(name or traces.name, *measure_file(tasks, traces))
 
 
-def _beside(tasks: Path, folder: Path, policy: str, progress: Progress | None) -> Path:
+def _beside(tasks: Path, folder: Path, policy: str) -> Path:
     """The traces of a policy that needs no model, played once."""
     out = folder / f"{policy}.traces.jsonl"
     rollout_file(
@@ -274,7 +272,6 @@ def _beside(tasks: Path, folder: Path, policy: str, progress: Progress | None) -
         open_session=worlds.open_session,
         make_policy=POLICIES[policy],
         world=worlds.content(read_tasks(tasks)),
-        progress=progress,
     )
     return out
 
