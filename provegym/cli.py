@@ -416,7 +416,7 @@ def evaluate(
     measured = [measure_file(tasks, path) for path in files]
     found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
     sides = [measures for measures, _ in measured]
-    tested = compared(*sides) if against else {}
+    tested = compared(sides[0], sides[1]) if against else {}
     if against and not tested:
         raise InputError(f"{traces} and {against} have no unmasked episode of the same task")
     gain = {name: one.gain for name, one in tested.items()}
