@@ -28,6 +28,7 @@ from provegym.records import (
     check_output,
     content_hash,
     encode,
+    manifest_path,
     read,
     read_manifest,
     read_tasks,
@@ -129,6 +130,9 @@ def mark(made: Path, out: Path, seal: Seal) -> Split:
     found = read_manifest(made)
     told = found or Manifest("tasks", seed=seal.seed, complete=True, rows=len(lines))
     write_manifest(out, told)
+    for path in (made, out, manifest_path(made), manifest_path(out)):
+        if path.exists():
+            path.chmod(0o600)  # they hold the seed
     return Split(
         name=seal.split,
         commitment=seal.commitment,

@@ -124,6 +124,7 @@ def test_every_line_of_a_split_holds_the_canary_and_is_the_same_task(
 ) -> None:
     assert all(CANARY in line for line in tasks.read_text("utf-8").splitlines())
     assert list(records.read(tasks, Task)) == list(records.read(made, Task))
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (made, tasks))
 
 
 def test_nothing_is_trained_on_or_exported_from_tasks_of_the_benchmark(
