@@ -16,6 +16,7 @@ import typer
 from provegym import (
     __version__,
     cli_add,
+    cli_benchmark,
     cli_dataset,
     cli_graph,
     cli_serve,
@@ -71,7 +72,7 @@ EXTRAS = {
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
-RESUMABLE = frozenset({"graph", "rollout", "run", "synth", "train", "warmstart"})
+RESUMABLE = frozenset({"benchmark", "graph", "rollout", "run", "synth", "train", "warmstart"})
 """Verbs that go on where they were interrupted."""
 ENDLESS = frozenset({"serve"})
 """Verbs that an interrupt alone ends, so that it is no failure and needs no word."""
@@ -164,6 +165,7 @@ def run(
 
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_dataset.app, name="dataset")
+app.add_typer(cli_benchmark.app, name="benchmark")
 app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
 app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
@@ -369,11 +371,13 @@ def train(
     """Train the config's policy on a file of tasks; goes on where it was stopped."""
     from provegym import learning
     from provegym.config import load
+    from provegym.evals.benchmark import see_no_canary
     from provegym.names import check_names
     from provegym.rollout.run import load_tasks
 
     if method not in ("grpo", "sft"):
         raise UnknownName("method", method, ["grpo", "sft"])
+    see_no_canary(tasks)
     told, loaded = load(config, settings or ()), load_tasks(tasks)
     check_names(told)
     start = learning.starting_policy(told, loaded, terminal.progress)
@@ -411,19 +415,28 @@ def evaluate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure success, over-calling, abstention and premature calls, with 95 % intervals."""
-    from provegym.evals.heldout import difference, measure_file, report
+    """Measure success, both rewards, over-calling, abstention, premature calls and recovery, with
+    95 % intervals; success by server, kind and length; pass^k where tasks were tried more than
+    once. With --against, each difference is tested task by task.
+    """
+    from provegym.evals.heldout import compared, measure_file, outlook, report
 
     files = [against, traces] if against else [traces]
     measured = [measure_file(tasks, path) for path in files]
     found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
-    gain = difference(measured[0][0], measured[1][0]) if against else {}
-    if against and not gain:
+    sides = [measures for measures, _ in measured]
+    tested = compared(sides[0], sides[1]) if against else {}
+    if against and not tested:
         raise InputError(f"{traces} and {against} have no unmasked episode of the same task")
+    gain = {name: one.gain for name, one in tested.items()}
     if json:
-        terminal.as_json({"reports": found, "difference": gain})
-    else:
-        tables.show_measures(found, gain, [path.name for path in files])
+        told = {"reports": found, "difference": gain, "tests": tested, "outlook": outlook(*sides)}
+        terminal.as_json(told)
+        return
+    names = [path.name for path in files]
+    tables.show_measures(found, gain, names, tested)
+    tables.show_parts(found, names)
+    terminal.line(f"comparing policies here: {outlook(*sides)}")
 
 
 @app.command(epilog=example("provegym report runs/demo"))
