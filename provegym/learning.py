@@ -80,6 +80,8 @@ def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> P
         tasks=wanted.tasks,
         prompts_per_step=wanted.prompts_per_step,
         demonstrations=wanted.demonstrations,
+        resample=wanted.resample,
+        curriculum=wanted.curriculum,
         group_size=wanted.group_size,
         learning_rate=wanted.learning_rate,
         beta=wanted.beta,
