@@ -371,9 +371,8 @@ def train(
     if method == "grpo":
         trained = learning.optimize(told, loaded, start, terminal.progress)
     else:
-        trained = learning.fine_tune(
-            told, loaded, start, told.run.folder / "sft", terminal.progress
-        )
+        out = told.run.folder / "sft"
+        trained = learning.baseline(told, loaded, start, out, terminal.progress)
     terminal.line(f"policy: {trained}")
 
 

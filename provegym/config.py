@@ -367,7 +367,8 @@ class RunConfig(Section):
 
     def identity(self) -> dict[str, Any]:
         """What shapes the run's files; two runs that differ in it may not share a folder."""
-        settings = self.model_dump(mode="json", exclude={"teacher"} | ({"ablations"} if self.ablations is None else set()))
+        settings = self.model_dump(mode="json", exclude={"teacher", "ablations"})
+        settings |= {"ablations": self.ablations.identity()} if self.ablations else {}
         return settings | ({"teacher": self.teacher.identity()} if self.teacher.model else {})
 
 
@@ -408,6 +409,16 @@ def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:
     settings = teacher.model_dump(mode="json") | changes
     whole = {"run": {"name": "options", "servers": ["any"]}, "teacher": settings}
     return parse(whole, "the options").teacher
+
+
+def changed_run(config: RunConfig, changes: Iterable[str]) -> RunConfig:
+    """One training of its own: the same without ablations and with overrides like
+    `grpo.steps=20`, checked anew. Raises `InputError`.
+    """
+    settings = config.model_dump(mode="json", exclude={"ablations"})
+    for change in changes:
+        _override(settings, change)
+    return parse(settings, config.run.name)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from provegym.section import Count, Section
+from provegym.section import Count, Positive, Section
 
 Cell = Literal[
     "full",
@@ -51,6 +51,7 @@ class Ablations(Section):
     taught the form of calls on `warm_tasks` tasks of worlds that nothing else uses (ours)."""
 
     warm_tasks: Count = 400
+    warm_epochs: Positive = 3.0
     tiny: Arm | None = None
     smollm2: Arm | None = None
 
@@ -59,3 +60,8 @@ class Ablations(Section):
         if not (self.tiny or self.smollm2):
             raise ValueError("names no policy; give it a table ablations.tiny or ablations.smollm2")
         return self
+
+    def identity(self) -> dict[str, Any]:
+        """What shapes each training. Cells and seeds may be added to a run."""
+        arms = {"cells", "seeds"}
+        return self.model_dump(mode="json", exclude={"tiny": arms, "smollm2": arms})

@@ -108,7 +108,7 @@ def run(config: RunConfig, show: Show) -> RunSummary:
     after = evaluate(config, heldout.path, trained, "after", show)
     compared = None
     if config.sft.compare:
-        tuned = learning.fine_tune(config, tasks, start, folder / "sft", show)
+        tuned = learning.baseline(config, tasks, start, folder / "sft", show)
         compared = evaluate(config, heldout.path, tuned, "sft", show)
     rewards = learning.rewards(folder)
     return RunSummary(
