@@ -401,19 +401,28 @@ def evaluate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure success, over-calling, abstention and premature calls, with 95 % intervals."""
-    from provegym.evals.heldout import difference, measure_file, report
+    """Measure success, both rewards, over-calling, abstention, premature calls and recovery, with
+    95 % intervals; success by server, kind and length; pass^k where tasks were tried more than
+    once. With --against, each difference is tested task by task.
+    """
+    from provegym.evals.heldout import compared, measure_file, outlook, report
 
     files = [against, traces] if against else [traces]
     measured = [measure_file(tasks, path) for path in files]
     found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
-    gain = difference(measured[0][0], measured[1][0]) if against else {}
-    if against and not gain:
+    sides = [measures for measures, _ in measured]
+    tested = compared(*sides) if against else {}
+    if against and not tested:
         raise InputError(f"{traces} and {against} have no unmasked episode of the same task")
+    gain = {name: one.gain for name, one in tested.items()}
     if json:
-        terminal.as_json({"reports": found, "difference": gain})
-    else:
-        tables.show_measures(found, gain, [path.name for path in files])
+        told = {"reports": found, "difference": gain, "tests": tested, "outlook": outlook(*sides)}
+        terminal.as_json(told)
+        return
+    names = [path.name for path in files]
+    tables.show_measures(found, gain, names, tested)
+    tables.show_parts(found, names)
+    terminal.line(f"comparing policies here: {outlook(*sides)}")
 
 
 @app.command(epilog=example("provegym report runs/demo"))

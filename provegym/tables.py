@@ -11,6 +11,7 @@ import msgspec
 from provegym.terminal import line, table
 
 if TYPE_CHECKING:
+    from provegym.evals.comparison import Comparison
     from provegym.evals.heldout import Report as HeldOut
     from provegym.evals.stats import Estimate
     from provegym.graph.edges import Edge
@@ -162,18 +163,39 @@ def show_scores(summary: ScoreSummary, out: Path) -> None:
 
 
 def show_measures(
-    found: Sequence[HeldOut], gain: Mapping[str, Estimate], columns: Sequence[str]
+    found: Sequence[HeldOut],
+    gain: Mapping[str, Estimate],
+    columns: Sequence[str],
+    tested: Mapping[str, Comparison] = {},
 ) -> None:
-    """Held-out measures of one or two policies and the paired difference."""
+    """Held-out measures of one or two policies, the paired difference and how sure that is."""
     metrics = dict.fromkeys(name for report in found for name in report.overall)
     rows = [
-        (name, *(report.overall.get(name, "-") for report in found), gain.get(name, "-"))
+        (
+            *(name, *(report.overall.get(name, "-") for report in found), gain.get(name, "-")),
+            f"{tested[name].holm:.3g}" if name in tested else "-",
+        )
         for name in metrics
     ]
-    heads = ("measure", *columns, "difference")
-    kept = len(heads) - (not gain)
+    heads = ("measure", *columns, "difference", "p (Holm)")
+    kept = len(heads) - (not tested) - (not gain)
     table(heads[:kept], [row[:kept] for row in rows], "Means with 95 % intervals over tasks")
     line(f"masked episodes: {', '.join(str(report.masked) for report in found)}")
+
+
+def show_parts(found: Sequence[HeldOut], columns: Sequence[str]) -> None:
+    """Success of one or two policies by server, kind and length, and in several trials."""
+    groups = dict.fromkeys(name for report in found for name in report.groups)
+    rows = [(group, *(_success(report, group) for report in found)) for group in groups]
+    table(("success by", *columns), rows)
+    trials = dict.fromkeys(k for report in found for k in report.pass_hat)
+    hats = [(f"pass^{k}", *(report.pass_hat.get(k, "-") for report in found)) for k in trials]
+    table(("all of k trials", *columns), hats)
+
+
+def _success(report: HeldOut, group: str) -> str:
+    estimate = report.groups.get(group, {}).get("success")
+    return f"{estimate} of {estimate.n}" if estimate else "-"
 
 
 def show_run(summary: RunSummary) -> None:

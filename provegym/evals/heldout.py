@@ -1,4 +1,4 @@
-"""Measures of a policy on held-out tasks: success, over-calling, abstention, premature calls."""
+"""Measures of a policy on held-out tasks: success, over-calling, abstention, recovery."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from provegym.errors import InputError
-from provegym.evals.stats import Estimate, mean, paired_difference
+from provegym.evals import power
+from provegym.evals.comparison import Comparison, compare
+from provegym.evals.stats import Estimate, mean, paired_difference, pass_hats, rate
 from provegym.pairs import pairs
 from provegym.records import read_distinct
 from provegym.rewards import PRESETS, score
@@ -38,27 +40,44 @@ class Measure(Struct, frozen=True):
     """A call in the first turn of a task that lacks information or a tool there."""
     reward: float
     """Normalized total, 0 to 1 (below 0 where calls are spammed)."""
+    reward_paper: float | None = None
+    """The same under `paper`."""
+    recovered: bool | None = None
+    """All was done in the end, whatever it took, in an episode with a call that failed."""
+    chain: int = 0
+    """Calls of the ground truth."""
 
 
 METRICS: dict[str, Callable[[Measure], float | bool | None]] = {
     "success": lambda m: m.success,
     "reward": lambda m: m.reward,
+    "reward_paper": lambda m: m.reward_paper,
     "coverage": lambda m: m.coverage,
     "over_calling": lambda m: m.over_called,
     "abstention": lambda m: m.abstained,
     "premature_calls": lambda m: m.premature,
+    "recovery": lambda m: m.recovered,
     "calls": lambda m: m.calls,
 }
 
 
+SHARES = frozenset({"success", "over_calling", "abstention", "premature_calls", "recovery"})
+"""Metrics that are 0 or 1 for an episode."""
+
+
 class Report(Struct, frozen=True):
-    """Estimates by metric, over all tasks and by group ("server banking", "kind workflow")."""
+    """Estimates by metric, over all tasks and by group ("server banking", "kind workflow",
+    "length 2" for tasks whose ground truth has two calls).
+
+    `pass_hat` has pass^k of success by k, where every task was tried more than once.
+    """
 
     policy: str
     episodes: int
     masked: int
     overall: dict[str, Estimate]
     groups: dict[str, dict[str, Estimate]]
+    pass_hat: dict[int, Estimate] = {}
 
 
 def measure(task: Task, trace: Trace) -> Measure | None:
@@ -68,6 +87,7 @@ def measure(task: Task, trace: Trace) -> Measure | None:
         return None
     truth = len(task.ground_truth)
     made = len(trace.calls)
+    failed = any(call.outcome != "ok" for call in trace.calls)
     waiting = task.kind == "clarification"
     return Measure(
         trace_id=trace.id,
@@ -81,6 +101,9 @@ def measure(task: Task, trace: Trace) -> Measure | None:
         abstained=made == 0 if not truth else None,
         premature=any(c.turn == 0 for c in trace.calls) if waiting else None,
         reward=judged.normalized,
+        reward_paper=score(task, trace, PRESETS["paper"]).normalized,
+        recovered=_solved(judged) if truth and failed else None,
+        chain=truth,
     )
 
 
@@ -107,18 +130,29 @@ def measure_file(tasks: Path, traces: Path) -> tuple[list[Measure], int]:
 
 
 def report(policy: str, measures: list[Measure], masked: int, seed: int = 0) -> Report:
-    """Every metric with its interval, over all and by server and kind."""
+    """Every metric with its interval, over all and by server, kind and length."""
     groups: defaultdict[str, list[Measure]] = defaultdict(list)
     for m in measures:
         groups[f"server {m.server}"].append(m)
         groups[f"kind {m.kind}"].append(m)
+        groups[f"length {m.chain}"].append(m)
     overall = _estimates(measures, seed)
-    by_group = {name: _estimates(groups[name], seed) for name in sorted(groups)}
-    return Report(policy, len(measures) + masked, masked, overall, by_group)
+    by_group = {name: _estimates(groups[name], seed) for name in sorted(groups, key=_in_order)}
+    hats = pass_hats(by_task(measures, "success"), seed)
+    told = hats if len(hats) > 1 else {}
+    return Report(policy, len(measures) + masked, masked, overall, by_group, told)
+
+
+def _in_order(group: str) -> tuple[str, int, str]:
+    """Groups by name, lengths by number."""
+    what, _, which = group.partition(" ")
+    return what, int(which) if which.isdigit() else 0, which
 
 
 def _estimates(measures: list[Measure], seed: int) -> dict[str, Estimate]:
-    found = {name: mean(by_task(measures, name), seed) for name in METRICS}
+    found = {
+        name: (rate if name in SHARES else mean)(by_task(measures, name), seed) for name in METRICS
+    }
     return {name: estimate for name, estimate in found.items() if estimate.n}
 
 
@@ -141,3 +175,22 @@ def difference(before: list[Measure], after: list[Measure], seed: int = 0) -> di
         for name in METRICS
     }
     return {name: estimate for name, estimate in gains.items() if estimate.n}
+
+
+def compared(before: list[Measure], after: list[Measure], seed: int = 0) -> dict[str, Comparison]:
+    """The same with p-values, corrected for how many measures there are."""
+    sides = {name: (by_task(before, name), by_task(after, name)) for name in METRICS}
+    return compare(sides, seed)
+
+
+def outlook(before: list[Measure], after: list[Measure] | None = None) -> str:
+    """What gains in success a comparison on these tasks can see, by the number of trials.
+
+    How much scores vary is taken from what the policies showed, as far as they tried tasks more
+    than once, and else assumed.
+    """
+    one = by_task(before, "success")
+    other = one if after is None else by_task(after, "success")
+    seen = power.alone(one) if after is None else power.spread(one, other)
+    told = power.plan(len(one.keys() & other.keys()), spread=seen or power.ASSUMED)
+    return f"{told} (80 % power{'' if seen else ', spread assumed'})"

@@ -123,7 +123,7 @@ def _comparison(run: Run) -> str:
     names = list(run.policies)
     groups = [
         [group, *(_cell(p.groups.get(group, {}).get("success")) for p in policies)]
-        for group in sorted({g for p in policies for g in p.groups})
+        for group in dict.fromkeys(g for p in policies for g in p.groups)
     ]
     masked = ", ".join(f"{p.name} {p.masked}" for p in policies)
     return (
@@ -131,9 +131,10 @@ def _comparison(run: Run) -> str:
         + figures.intervals("Means and 95 % intervals", shown)
         + "</div><div>"
         + table(["", "tasks", *names, "after - before"], rows)
-        + behind("success by server and kind", ["", *names], groups)
-        + '</div></div><p class="note">Each interval is a bootstrap over tasks; the difference is '
-        "taken task by task. * less is better. Masked episodes (our own faults, never scored): "
+        + behind("success by server, kind and length", ["", *names], groups)
+        + '</div></div><p class="note">Each interval is a bootstrap over tasks (for a share, where '
+        "no task's trials differ, Wilson's); the difference is taken task by task. * less is "
+        "better. Masked episodes (our own faults, never scored): "
         f"{escape(masked)}.</p>"
     )
 

@@ -9,7 +9,16 @@ from msgspec.structs import replace
 
 from provegym import records
 from provegym.errors import InputError
-from provegym.evals.heldout import Measure, by_task, difference, measure, measure_file, report
+from provegym.evals.heldout import (
+    Measure,
+    by_task,
+    compared,
+    difference,
+    measure,
+    measure_file,
+    outlook,
+    report,
+)
 from provegym.types import Call, Changes, GroundCall, Kind, Outcome, Task, Trace, Turn
 
 CHANGES: Changes = {"bank.accounts": {"a": {"balance": 7}}}
@@ -106,6 +115,23 @@ def test_an_episode_that_our_own_failure_touched_is_no_measure(kind: str) -> Non
     assert measure(WORKFLOW, stopped if kind == "stop" else called) is None
 
 
+def test_recovery_is_doing_it_all_in_the_end_after_a_call_that_failed() -> None:
+    failed = [spare(outcome="tool_error") for _ in range(3)]
+    clumsy = judged(WORKFLOW, *failed, *RIGHT)
+    assert (clumsy.recovered, clumsy.success) == (True, False)  # two calls too many
+    assert judged(WORKFLOW, RIGHT[0], failed[0]).recovered is False
+    assert judged(WORKFLOW, *RIGHT, spare()).recovered is None
+    assert judged(ABSTENTION, failed[0]).recovered is None
+
+
+def test_both_presets_and_the_length_are_told() -> None:
+    half = judged(WORKFLOW, RIGHT[0])
+    # By hand under `paper`: (0.5 validity + 0.5 x 0.5 coverage + 0.2 name + 0.1 argument) / 1.3
+    assert half.reward_paper == pytest.approx(1.05 / 1.3)
+    assert half.reward < half.reward_paper
+    assert (half.chain, judged(ABSTENTION).chain) == (2, 0)
+
+
 # -- many episodes ---------------------------------------------------------------------------
 
 
@@ -124,6 +150,7 @@ def measured(
         None,
         None,
         float(success),
+        chain=2,
     )
 
 
@@ -161,6 +188,7 @@ def test_groups_are_by_server_and_by_kind() -> None:
     assert {name: group["success"].mean for name, group in found.items()} == {
         "kind clarification": 1,
         "kind workflow": 0.5,
+        "length 2": 2 / 3,
         "server bank": 1,
         "server shop": 0.5,
     }
@@ -185,3 +213,20 @@ def test_a_difference_is_taken_task_by_task() -> None:
     assert found["success"].low == 0
     assert found["success"].high == 1
     assert "abstention" not in found
+    tests = compared(before, after)
+    assert {name: one.gain for name, one in tests.items()} == found
+    assert tests["success"].p == 1  # one task moved; it could as well have moved down
+
+
+def test_trials_are_told_as_pass_hat_k() -> None:
+    twice = [measured("a", True), measured("a", True), measured("b", True), measured("b", False)]
+    assert [e.mean for e in report("p", twice, 0).pass_hat.values()] == [0.75, 0.5]
+    assert report("p", twice[1:3], 0).pass_hat == {}
+
+
+def test_the_outlook_says_where_its_spread_is_from() -> None:
+    once, twice = ([measured(t, True) for t in "abcd" * n] for n in (1, 2))
+    assert outlook(once).endswith("(80 % power, spread assumed)")
+    # By hand: four tasks that never vary, gains as assumed: 280.16 x 0.125 / 2
+    assert outlook(twice) == ("with 1 trial you can see 17.5 points; with 4, 17.5 (80 % power)")
+    assert outlook(once, twice).endswith("spread assumed)")

@@ -136,11 +136,11 @@ def test_the_oracle_succeeds_always_and_silence_only_where_no_call_is_needed(
     count, before, after, _, gain = table["success"]
     assert count == "14"
     assert before.startswith(f"{silent_share:.3f} ")
-    assert after == "1.000 1.000 to 1.000"
+    assert after == "1.000 0.785 to 1.000"  # Wilson, by hand: 14 / (14 + 1.96^2)
     assert gain.startswith(f"{1 - silent_share:+.3f} ")
     assert table["coverage"][1:3] == ["0.000 0.000 to 0.000", "1.000 1.000 to 1.000"]
-    assert table["over-calling *"][2] == "0.000 0.000 to 0.000"
-    assert table["premature calls *"][2] == "0.000 0.000 to 0.000"
+    assert table["over-calling *"][2].startswith("0.000 0.000 to ")
+    assert table["premature calls *"][2].startswith("0.000 0.000 to ")
     calls = sum(len(task.ground_truth) for task in tasks) / len(tasks)
     assert table["calls *"][1].startswith("0.000 ")
     assert table["calls *"][2].startswith(f"{calls:.3f} ")
@@ -148,7 +148,10 @@ def test_the_oracle_succeeds_always_and_silence_only_where_no_call_is_needed(
 
 def test_silence_never_succeeds_on_tasks_with_calls(html: str) -> None:
     by_group = rows(html, "", "before")
-    assert by_group["kind workflow"][:2] == ["0.000 0.000 to 0.000", "1.000 1.000 to 1.000"]
+    assert by_group["kind workflow"][:2] == [
+        "0.000 0.000 to 0.259",  # Wilson, by hand: 1.96^2 / (11 + 1.96^2)
+        "1.000 0.741 to 1.000",
+    ]
 
 
 def test_the_headline_gives_the_ends_of_the_training_reward(html: str) -> None:
