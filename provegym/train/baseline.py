@@ -8,6 +8,7 @@ before any comparison, is made by `sft.train` instead, whose runs resume at any 
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,11 @@ class _Recorder(TrainerCallback):  # type: ignore[misc]
     """Writes a step's row; the trainer also logs a summary at its end, which has no loss."""
 
     def __init__(self, curves: Curves, progress: Progress | None) -> None:
-        self.curves, self.progress = curves, progress
+        self.curves, self.progress, self.begun = curves, progress, 0.0
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Start the step's clock."""
+        self.begun = time.perf_counter()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """One row: the step, its loss (nats a token), gradient norm and learning rate."""
@@ -111,6 +116,7 @@ class _Recorder(TrainerCallback):  # type: ignore[misc]
             return
         keys = ("loss", "grad_norm", "learning_rate")
         row = {"step": int(state.global_step), **{key: logs.get(key) for key in keys}}
+        row["seconds"] = round(time.perf_counter() - self.begun, 3)
         self.curves.add(row)
         if self.progress:
             self.progress(int(state.global_step), row)
