@@ -59,9 +59,7 @@ def fine_tune(
         )
 
 
-def baseline(
-    config: RunConfig, tasks: list[Task], start: Path, out: Path, show: Show
-) -> Path:
+def baseline(config: RunConfig, tasks: list[Task], start: Path, out: Path, show: Show) -> Path:
     """Fine-tune the policy at `start` on the tasks that `optimize` would learn from."""
     from provegym.train import models
 

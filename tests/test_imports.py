@@ -122,7 +122,13 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "faker": ("servers/", "world/"),
     "dateutil": ("servers/",),
     "networkx": ("servers/", "graph/"),
-    "pydantic": ("records.py", "config", "section.py", "world/", "gateway/face.py"),  # the SDK's errors
+    "pydantic": (
+        "records.py",
+        "config",
+        "section.py",
+        "world/",
+        "gateway/face.py",
+    ),  # the SDK's errors
     "numpy": ("train/", "evals/", "report/", "ablation/"),
     "scipy": ("evals/",),
 }

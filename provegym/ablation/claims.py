@@ -53,12 +53,8 @@ CLAIMS = (
         "GRPO beats fine-tuning on the same data (11 of 12 cells)",
         *("table 6", "smollm2", "full", "sft", "success", 1),
     ),
-    Claim(
-        "Without validity it does worse", "table 5", "tiny", "-validity", "full", "validity", -1
-    ),
-    Claim(
-        "Without coverage it does worse", "table 5", "tiny", "-coverage", "full", "coverage", -1
-    ),
+    Claim("Without validity it does worse", "table 5", "tiny", "-validity", "full", "validity", -1),
+    Claim("Without coverage it does worse", "table 5", "tiny", "-coverage", "full", "coverage", -1),
     Claim(
         "The efficiency term holds back needless calls",
         *("section 3.3", "tiny", "-efficiency", "full", "calls", 1),

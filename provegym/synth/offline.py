@@ -195,14 +195,14 @@ class Drafter:
         if not open_:
             raise Rejected("nothing_to_leave_out")
         name = self.rnd.choice(list(open_))
-        wish, lacks = say.vague_phrase(
-            self.words.of(tool), first.said, name, open_[name], self.rnd
-        )
+        wish, lacks = say.vague_phrase(self.words.of(tool), first.said, name, open_[name], self.rnd)
         done = self._spoken(before, sparing=True) if before else []
         asked = self.words.request([*self._phrases(done), wish], self.style, self.rnd, again=False)
         if first.said[name] in asked:
             raise Rejected("nothing_to_leave_out")
-        answer = self.words.answer(first.said[name], self.rnd) + self.words.also(self._phrases(rest))
+        answer = self.words.answer(first.said[name], self.rnd) + self.words.also(
+            self._phrases(rest)
+        )
         return [
             DraftTurn(asked, self._played(before, done), f"Which {lacks} do you mean?"),
             DraftTurn(answer, self._played(steps, [first, *rest]), _reply(steps), clarifies=True),

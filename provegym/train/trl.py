@@ -234,7 +234,10 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
             Job(task, i, "grpo" if i % config.group_size < sampled else DEMONSTRATION, root)
             for i, task in enumerate(tasks)
         ]
-        reward, limits = partial(score, preset=config.preset), LoopLimits(max_steps=config.max_steps)
+        reward, limits = (
+            partial(score, preset=config.preset),
+            LoopLimits(max_steps=config.max_steps),
+        )
         return play(jobs, self.policies, self.open_session, reward, limits)
 
     def _resample(self, again: int) -> bool:
@@ -359,7 +362,9 @@ class _Recorder(TrainerCallback):  # type: ignore[misc]
         }
         row["collapse"] = stability.collapse([*trainer.curves.rows, row])
         if row["collapse"] and not any(r["collapse"] for r in trainer.curves.rows):
-            log.warning("step %d: %s; the best policy is in %s", step, row["collapse"], trainer.good)
+            log.warning(
+                "step %d: %s; the best policy is in %s", step, row["collapse"], trainer.good
+            )
         trainer.curves.add(row)
         if self.progress:
             self.progress(step, row)
