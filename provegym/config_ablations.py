@@ -48,7 +48,8 @@ class Arm(Section):
 
 class Ablations(Section):
     """The cells of each policy. Without a policy of its own to start from (`run.start`), `tiny` is
-    taught the form of calls on `warm_tasks` tasks of worlds that nothing else uses (ours)."""
+    taught the form of calls on `warm_tasks` tasks of worlds that nothing else uses (ours).
+    """
 
     warm_tasks: Count = 400
     warm_epochs: Positive = 3.0

@@ -87,7 +87,7 @@ def verdict(claim: Claim, found: Mapping[str, Difference]) -> tuple[Verdict, str
     if claim.policy not in METRICS[claim.metric].judged_on:
         return "not testable at this size", f"{claim.policy} is not judged by {claim.metric}"
     if seen is None or not seen.gain.n:
-        return "not testable at this size", f"{claim.cell} was not trained with {claim.policy}"
+        return "not testable at this size", f"they were not both trained with {claim.policy}"
     if seen.at_edge:
         return "not testable at this size", f"both are at the {seen.at_edge}"
     told = f"difference {seen.gain.mean:+.3f} [{seen.gain.low:+.3f}, {seen.gain.high:+.3f}]"

@@ -19,7 +19,7 @@ from provegym.evals.stats import LEVEL, NOTHING, RESAMPLES, Estimate
 BySeed = Mapping[int, Mapping[str, float]]
 """A metric by seed and task."""
 EDGE = 0.02
-"""A share this near to 0 or 1 in both cells is at its floor or ceiling: it cannot tell them apart."""
+"""A share this near to 0 or 1 in both cells is at its floor or ceiling: it tells nothing."""
 
 
 class Difference(Struct, frozen=True):
