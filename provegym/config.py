@@ -125,10 +125,10 @@ class Mix(Section):
     """What a set of tasks is made up of, exactly; both are scaled to `limit`."""
 
     kinds: dict[Kind, Natural] = Field(
-        {"workflow": 10_895, "clarification": 1_500, "abstention": 1_122}
+        default={"workflow": 10_895, "clarification": 1_500, "abstention": 1_122}
     )
     """Tasks of each kind (paper, table 1)."""
-    lengths: dict[int, Share] = Field({2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1})
+    lengths: dict[int, Share] = Field(default={2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1})
     """Share of each number of calls among the tasks that have any (the paper gives the range)."""
     abstentions: tuple[str, ...] = ()
     """Files of `provegym dataset import`, whose tasks take the places of abstentions first. Sets of
@@ -318,7 +318,7 @@ class Teacher(Section):
     temperature: Annotated[float, Field(ge=0)] = 0.7
     max_tokens: Count = 4096
     """Of one answer, reasoning included."""
-    extra: dict[str, Any] = Field({})
+    extra: dict[str, Any] = Field(default={})
     """Further fields of each request, as they are: `top_p`, or vLLM's `chat_template_kwargs`."""
     timeout: Positive = 600.0
     """Seconds that one request may take."""

@@ -18,7 +18,7 @@ def task(needed: int, name: str = "t") -> Task:
     return Task(id=name, kind=kind, turns=(Turn("Do it.", calls, "Done."),))
 
 
-def trace(*calls: tuple[str, int], name: str = "t", stop: str = "done") -> Trace:
+def trace(*calls: tuple[str, int], name: str = "t", stop: StopReason = "done") -> Trace:
     made = tuple(Call(n, {"x": x}, 0, i, "ok", {}) for i, (n, x) in enumerate(calls))
     return Trace(id=f"{name}-0", task_id=name, calls=made, stop_reason=stop)
 
