@@ -16,6 +16,7 @@ import typer
 from provegym import (
     __version__,
     cli_add,
+    cli_benchmark,
     cli_dataset,
     cli_graph,
     cli_serve,
@@ -71,7 +72,7 @@ EXTRAS = {
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
-RESUMABLE = frozenset({"graph", "rollout", "run", "synth", "train", "warmstart"})
+RESUMABLE = frozenset({"benchmark", "graph", "rollout", "run", "synth", "train", "warmstart"})
 """Verbs that go on where they were interrupted."""
 
 
@@ -166,6 +167,7 @@ def run(
 
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_dataset.app, name="dataset")
+app.add_typer(cli_benchmark.app, name="benchmark")
 app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
 app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
@@ -371,11 +373,13 @@ def train(
     """Train the config's policy on a file of tasks; goes on where it was stopped."""
     from provegym import learning
     from provegym.config import load
+    from provegym.evals.benchmark import see_no_canary
     from provegym.names import check_names
     from provegym.rollout.run import load_tasks
 
     if method not in ("grpo", "sft"):
         raise UnknownName("method", method, ["grpo", "sft"])
+    see_no_canary(tasks)
     told, loaded = load(config, settings or ()), load_tasks(tasks)
     check_names(told)
     start = learning.starting_policy(told, loaded, terminal.progress)
@@ -422,7 +426,7 @@ def evaluate(
     measured = [measure_file(tasks, path) for path in files]
     found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
     sides = [measures for measures, _ in measured]
-    tested = compared(*sides) if against else {}
+    tested = compared(sides[0], sides[1]) if against else {}
     if against and not tested:
         raise InputError(f"{traces} and {against} have no unmasked episode of the same task")
     gain = {name: one.gain for name, one in tested.items()}

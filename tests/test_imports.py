@@ -33,6 +33,7 @@ ANY = {
     ),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add"),
+    *("cli_benchmark", "contestants"),
     *("showing", "names", "section", "config_ablations", "ablation"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
@@ -81,6 +82,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli_synth": ANY,
     "cli_serve": ANY,
     "cli_add": ANY,
+    "cli_benchmark": ANY,
+    "contestants": ANY,  # models, agents over the gateway, policies that training wrote
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""
@@ -116,7 +119,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "httptools": ("gateway/",),
     "typer": (
         *("cli.py", "cli_servers.py", "cli_dataset.py", "cli_graph.py", "cli_synth.py"),
-        *("cli_serve.py", "cli_add.py", "options.py"),
+        *("cli_serve.py", "cli_add.py", "cli_benchmark.py", "options.py"),
     ),
     "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),

@@ -55,6 +55,11 @@ def published() -> Published:
     return msgspec.toml.decode(text, type=Published)
 
 
+def source() -> str:
+    """Where the figures are from."""
+    return published().source
+
+
 def rows(suite: str, table: int | None = None) -> tuple[Row, ...]:
     """The paper's rows on a suite, of one table or with the parts. Raises `UnknownName`."""
     known = published()

@@ -28,7 +28,7 @@ from provegym.errors import (
 from provegym.gateway import wire
 from provegym.gateway.http1 import Pool
 from provegym.rollout.parse import storable
-from provegym.types import Changes, Score, Task, Tool
+from provegym.types import Changes, Score, Task, Tool, Trace
 from provegym.world.session import Result
 from provegym.world.validate import is_finite
 
@@ -206,6 +206,10 @@ class RemoteSession:
     def score(self, preset: str = "paper") -> Score:
         """The reward of the calls so far. Raises `InputError` where the session has no task."""
         return self._ask("POST", "/score", wire.ScoreRequest(preset), Score)
+
+    def trace(self) -> Trace:
+        """The calls so far and what they changed, as an episode. Raises as `score` does."""
+        return self._ask("GET", "/trace", None, Trace)
 
     def close(self) -> None:
         """End the session; it stays closed."""

@@ -18,7 +18,7 @@ from provegym.gateway.openings import Openings
 from provegym.gateway.rooms import Open, Room, Rooms
 from provegym.gateway.wire import Done, Nothing, Opened
 from provegym.rewards import score
-from provegym.types import SCHEMA, Score
+from provegym.types import SCHEMA, Score, Trace
 
 T = TypeVar("T")
 
@@ -206,6 +206,11 @@ def tools(room: Room, name: str, body: None) -> wire.Tools:
     return wire.Tools(room.tools)
 
 
+def trace(room: Room, name: str, body: None) -> Trace:
+    """The calls so far and what they changed, as an episode of the room's task."""
+    return room.trace(name)
+
+
 def score_room(room: Room, name: str, body: wire.ScoreRequest) -> Score:
     """The reward of the calls so far against the room's task."""
     trace = room.trace(name)
@@ -259,6 +264,7 @@ OPERATIONS = (
     _of_room("GET", "changes", "What differs from the start", changes, None, wire.ChangesAnswer),
     _of_room("GET", "digest", "The hash of the state", digest, None, wire.Digest),
     _of_room("GET", "tools", "The tools on offer", tools, None, wire.Tools),
+    _of_room("GET", "trace", "The calls so far as a trace", trace, None, Trace),
     _of_room("POST", "score", "Score the calls so far", score_room, wire.ScoreRequest, Score),
     Operation("GET", "/healthz", "Whether the server is up", health, None, wire.Health),
 )

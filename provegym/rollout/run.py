@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,6 +63,10 @@ class Job(NamedTuple):
         return derive(self.root_seed, "rollout", self.task.id, self.trial) % 2**31
 
 
+Play = Callable[[Job], Awaitable[Trace]]
+"""Plays one episode. Faults of ours are told by a masked trace (`masked`)."""
+
+
 def rollout_file(
     tasks: Path,
     policy: str,
@@ -91,10 +95,46 @@ def rollout_file(
     configuration made, `BudgetSpent` from the policy, and `InfrastructureError` where the first
     `MOST_LOST` episodes are all lost to faults; what was written stays.
     """
+
+    async def one(job: Job) -> Trace:
+        return await play(job, open_session, make_policy, limits)
+
+    return play_file(
+        tasks,
+        policy,
+        out,
+        one,
+        end=lambda: aclose(make_policy),
+        concurrency=concurrency,
+        trials=trials,
+        seed=seed,
+        settings={"limits": limits, "settings": dict(settings or {})},
+        world=world,
+        retry_masked=retry_masked,
+        progress=progress,
+    )
+
+
+def play_file(
+    tasks: Path,
+    policy: str,
+    out: Path,
+    play: Play,
+    *,
+    end: Callable[[], Awaitable[None]],
+    concurrency: int,
+    trials: int,
+    seed: int,
+    settings: Mapping[str, Any],
+    world: str,
+    retry_masked: bool,
+    progress: Progress | None,
+) -> TraceSummary:
+    """The same for any way to play an episode; `end` is awaited when all are over."""
     jobs = _jobs(tasks, policy, trials, seed)
     if concurrency < 1:
         raise InputError(f"concurrency is {concurrency}; it must be at least 1")
-    told = {"policy": policy, "trials": trials, "limits": limits, "settings": dict(settings or {})}
+    told = {"policy": policy, "trials": trials, **settings}
     made_by = Manifest(
         "traces",
         config=config_hash(told),
@@ -107,7 +147,7 @@ def rollout_file(
         _forget_masked(out, made_by)
     with Store(out, Trace, made_by) as store:
         if not store.complete:
-            run = _Run(store, jobs, open_session, make_policy, limits, progress)
+            run = _Run(store, jobs, play, end, progress)
             asyncio.run(run.all(concurrency))
     return summarize(read(out, Trace))
 
@@ -135,16 +175,7 @@ async def play(
     try:
         session = open_session(job.task)
     except OUR_FAULTS as fault:
-        told = (fault_message(fault, job.trace_id),)
-        return Trace(
-            job.trace_id,
-            job.task.id,
-            (),
-            policy=job.policy,
-            seed=job.seed,
-            messages=told,
-            stop_reason="infrastructure",
-        )
+        return masked(job, fault)
     return await run_episode(
         job.task,
         session,
@@ -153,6 +184,19 @@ async def play(
         trace_id=job.trace_id,
         policy_name=job.policy,
         seed=job.seed,
+    )
+
+
+def masked(job: Job, fault: Exception) -> Trace:
+    """The trace of an episode that a fault of ours kept from being played."""
+    return Trace(
+        job.trace_id,
+        job.task.id,
+        (),
+        policy=job.policy,
+        seed=job.seed,
+        messages=(fault_message(fault, job.trace_id),),
+        stop_reason="infrastructure",
     )
 
 
@@ -170,13 +214,12 @@ class _Run:
         self,
         store: Store[Trace],
         jobs: Sequence[Job],
-        open_session: SessionOpener,
-        make_policy: PolicyFactory,
-        limits: Limits,
+        play: Play,
+        end: Callable[[], Awaitable[None]],
         progress: Progress | None,
     ) -> None:
         self._store, self._wanted, self._progress = store, len(jobs), progress
-        self._open, self._make, self._limits = open_session, make_policy, limits
+        self._play, self._end = play, end
         self._todo = [job for job in jobs if job.trace_id not in store.keys]
         self._done: dict[int, Trace] = {}
         self._written = self._lost = 0
@@ -193,12 +236,12 @@ class _Run:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            await aclose(self._make)
+            await self._end()
         self._store.finish({"seconds": time.monotonic() - start, **self._tokens})
 
     async def _work(self, queue: Iterator[tuple[int, Job]]) -> None:
         for place, job in queue:
-            trace = await play(job, self._open, self._make, self._limits)
+            trace = await self._play(job)
             self._done[place] = trace
             self._write_ready()
             self._see_that_some_are_played(trace)

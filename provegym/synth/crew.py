@@ -4,9 +4,10 @@ processes, or a model that many threads wait for; or either in the processes of 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 CHUNK = 64
 """Candidates that each of two processes makes between two writes."""
+PIECE = 4
+"""Candidates that a process takes at a time, from its end of what is due."""
 
 OURS = ("retries", "cache_hits")
 """Figures of a model's account that count from the start of the process."""
@@ -59,20 +62,28 @@ class Offline:
         self.refills = maker.places is not None
 
     def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
-        """In order, both halves."""
-        half = (len(due) + 1) // 2
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(self._twin.make, list(due[half:]), aims)
-            made = [self._maker.make(i, aims, k) for i, k in due[:half]]
-            theirs = future.result()
-            seen = pool.submit(self._twin.digests, tasks_of(made))
+        """In order: this process makes them from the first on, the other from the last back."""
+        left = deque(due[k : k + PIECE] for k in range(0, len(due), PIECE))
+        with ThreadPoolExecutor(1) as pool, ExitStack() as stack:
+            stack.callback(left.clear)  # an error here must not wait for the other process
+            future = pool.submit(lambda: [self._twin.make(p, aims) for p in taken(left.pop)])
+            ours = [self._maker.make(i, aims, k) for p in taken(left.popleft) for i, k in p]
+            theirs = [outcome for piece in reversed(future.result()) for outcome in piece]
+            seen = pool.submit(self._twin.digests, tasks_of(ours))
             found = [digest(task) for task in tasks_of(theirs)]
-            yield from compared(made, seen.result())
+            yield from compared(ours, seen.result())
             yield from compared(theirs, found)
 
     def cost(self, noted: Mapping[str, float]) -> dict[str, float]:
         """Nothing that anyone counts."""
         return {}
+
+
+def taken(take: Callable[[], Due]) -> Iterator[Due]:
+    """Whatever is there to take, until nothing is left."""
+    with suppress(IndexError):
+        while True:
+            yield take()
 
 
 class Modelled:

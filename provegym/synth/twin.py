@@ -87,7 +87,7 @@ class Twin:
         self._process.kill()
         self._process.communicate()
 
-    def make(self, numbers: list[tuple[int, int]], aims: Codes = NO_AIMS) -> list[Outcome]:
+    def make(self, numbers: Sequence[tuple[int, int]], aims: Codes = NO_AIMS) -> list[Outcome]:
         """What becomes of the candidates of those numbers and places.
 
         Raises `InfrastructureError`.

@@ -9,7 +9,7 @@ import pytest
 from provegym import records
 from provegym.ablation.measures import METRICS, episode, measured
 from provegym.records import Manifest, Store, content_hash
-from provegym.types import Call, GroundCall, Kind, Task, Trace, Turn
+from provegym.types import Call, GroundCall, Kind, StopReason, Task, Trace, Turn
 
 
 def task(needed: int, name: str = "t") -> Task:

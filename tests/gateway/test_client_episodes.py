@@ -95,6 +95,9 @@ def test_the_server_scores_what_it_saw_as_the_trace_is_scored(
         for preset in ("paper", "strict"):
             given = session.score(preset)
             assert given == replace(score(task, trace, preset), trace_id=session.id)
+        kept = session.trace()
+        assert (kept.task_id, kept.final_changes) == (task.id, trace.final_changes)
+        assert [replace(c, step=0) for c in kept.calls] == [replace(c, step=0) for c in trace.calls]
         session.close()
 
 

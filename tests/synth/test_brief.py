@@ -74,7 +74,21 @@ def test_reasons_are_those_aimed_at_or_a_few_of_all() -> None:
     found = drawn.codes()
     assert len(found) == len(set(found)) == REASONS
     assert set(found) <= declared
-    assert set(replace(drawn, aims=("in_use",)).codes()) == {"in_use"}
+    assert replace(drawn, aims=("in_use",)).codes() == ["in_use"] * 12
+
+
+def test_many_tasks_aim_with_fewer_tries_each() -> None:
+    aiming = replace(brief(ABSTAINS), aims=("in_use",))
+    for limit, tries in ((5_000, 12), (13_517, 4), (1_000_000, 1)):
+        many = replace(aiming, settings=aiming.settings.model_copy(update={"limit": limit}))
+        assert many.codes() == ["in_use"] * tries
+
+
+def test_a_wish_that_a_given_length_counts_on_takes_any_reason_in_the_end() -> None:
+    long = replace(brief(Shape("workflow", 2, calls=4)), aims=("in_use",))
+    found = long.codes()
+    assert found[:12] == ["in_use"] * 12
+    assert len(set(found[12:])) == REASONS
 
 
 def test_only_a_turn_to_spare_is_given_up() -> None:

@@ -12,7 +12,8 @@ from provegym.config import Perturb, Synth
 from provegym.errors import InfrastructureError
 from provegym.graph.edges import Graph
 from provegym.records import encode
-from provegym.synth.make import Maker, Plan, Rejection
+from provegym.synth.crew import Offline
+from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.twin import Twin
 
 SCRIPT = """
@@ -60,6 +61,24 @@ def test_both_processes_make_the_same_of_a_number(graph: Graph) -> None:
     ours = [maker.make(number) for number in (4, 0, 11, 12, 13)]
     ours += [maker.make(number, aims) for number in (6, 2)]
     assert [encode(made) for made in theirs] == [encode(made) for made in ours]
+
+
+def test_two_processes_share_what_is_due_and_keep_its_order(graph: Graph) -> None:
+    maker = Maker(PLAN, SETTINGS, graph)
+    due = [(i, i) for i in (0, 4, 11, 12, 13, 14, 2, 3, 7)]
+    with Twin(PLAN, SETTINGS, graph) as twin:
+        crew = Offline(maker, twin)
+        shared = [*crew.outcomes(due, {})]
+        assert [*crew.outcomes([], {})] == []
+    alone = [maker.make(i) for i, _ in due]
+    assert [made.task.turns for made in shared if isinstance(made, Candidate)] == [
+        made.task.turns for made in alone if isinstance(made, Candidate)
+    ]
+    assert [name_of(made) for made in shared] == [name_of(made) for made in alone]
+
+
+def name_of(made: Outcome) -> str:
+    return made.task.id if isinstance(made, Candidate) else made.id
 
 
 def test_what_could_not_be_made_comes_back_with_its_reason(graph: Graph) -> None:

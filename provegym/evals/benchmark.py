@@ -1,0 +1,297 @@
+"""Provegym as a benchmark: one split of tasks, the same measures for every model and agent.
+
+The seed of the published split is sealed: whoever runs it keeps a secret, and only a commitment to
+that secret is published. So nobody can train on the split's worlds, and once the secret is told
+everybody can see that the tasks were not chosen afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+import provegym
+from provegym import worlds
+from provegym.errors import InfrastructureError, InputError
+from provegym.evals import power
+from provegym.evals.heldout import Report, measure_file, report
+from provegym.evals.stats import Estimate
+from provegym.records import (
+    Manifest,
+    check_output,
+    content_hash,
+    encode,
+    read,
+    read_manifest,
+    read_tasks,
+    write_atomic,
+    write_manifest,
+)
+from provegym.rollout.policies import POLICIES
+from provegym.rollout.run import rollout_file
+from provegym.rollout.summary import TraceSummary
+
+CANARY = "provegym-benchmark-canary 6a8b4260-522c-4e1b-a4ff-09005c4dd9e7"
+"""Stands in every line of the split's tasks and on the leaderboard: a model that can go on with it
+has read them, and a corpus that holds it should leave the document out."""
+FLOOR, CEILING = "noop", "oracle"
+"""Policies that are measured beside every entry: silence, and the ground truth."""
+OWN = "own"
+"""The split of tasks that are not the published ones."""
+
+Kind = Literal["model", "agent", "policy"]
+
+
+# -- the sealed split ----------------------------------------------------------------------------
+
+
+class Seal(Struct, frozen=True, forbid_unknown_fields=True):
+    """The secret of a split: 32 random bytes in hex."""
+
+    split: str
+    secret: str
+
+    @property
+    def commitment(self) -> str:
+        """What is published of it: SHA-256 in hex, which binds the secret and does not tell it."""
+        return self._hash("commitment").hex()
+
+    @property
+    def seed(self) -> int:
+        """The root of the split's tasks, in 63 bits."""
+        return int.from_bytes(self._hash("seed")[:8], "big") >> 1
+
+    def _hash(self, purpose: str) -> bytes:
+        text = "\x1f".join(("provegym benchmark", purpose, self.split, self.secret))
+        return hashlib.sha256(text.encode()).digest()
+
+
+class Split(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is published of a split; hashes are SHA-256 in hex.
+
+    `tasks_hash` is of the file of tasks, `world` of the content of their worlds: other versions of
+    the servers make other tasks from the same seed.
+    """
+
+    name: str
+    commitment: str
+    tasks: int
+    tasks_hash: str
+    world: str
+    version: str
+    canary: str
+
+
+def new_seal(split: str, out: Path) -> Seal:
+    """A new secret in a file. Raises `InputError` where the file is there already."""
+    if out.exists():
+        raise InputError(f"{out} is there already; a lost seal cannot be made again")
+    seal = Seal(split, secrets.token_hex(32))
+    write_atomic(out, [encode(seal)])
+    out.chmod(0o600)
+    return seal
+
+
+def read_seal(path: Path) -> Seal:
+    """The seal in a file. Raises `InputError` for one that does not belong to the published split
+    of its name.
+    """
+    found = next(read(path, Seal), None)
+    if found is None:
+        raise InputError(f"{path} holds no seal; make one with `provegym benchmark seal`")
+    known = published()
+    if found.split == known.name and found.commitment != known.commitment:
+        raise InputError(
+            f"{path} is not the seal of {known.name}: its commitment is {found.commitment}, "
+            f"published is {known.commitment}"
+        )
+    return found
+
+
+@lru_cache
+def published() -> Split:
+    """The published split."""
+    return msgspec.json.decode(Path(__file__).with_name("split.json").read_bytes(), type=Split)
+
+
+def mark(made: Path, out: Path, seal: Seal) -> Split:
+    """Write the tasks of `made` to `out` with the canary in each line; what may be published."""
+    check_output(out, "tasks", (made,))
+    lines = [msgspec.json.decode(line) for line in made.read_bytes().splitlines()]
+    write_atomic(out, (encode({**line, "canary": CANARY}) for line in lines))
+    found = read_manifest(made)
+    told = found or Manifest("tasks", seed=seal.seed, complete=True, rows=len(lines))
+    write_manifest(out, told)
+    return Split(
+        name=seal.split,
+        commitment=seal.commitment,
+        tasks=len(lines),
+        tasks_hash=content_hash(out),
+        world=worlds.content(read_tasks(out)),
+        version=provegym.__version__,
+        canary=CANARY,
+    )
+
+
+def see_no_canary(tasks: Path) -> None:
+    """Raise `InputError` for tasks of the benchmark, which nothing may be trained on."""
+    if tasks.is_file() and CANARY.encode() in tasks.read_bytes():
+        raise InputError(f"{tasks} holds tasks of the benchmark ({CANARY}); train on others")
+
+
+# -- who is measured, and what came of it --------------------------------------------------------
+
+
+class Contestant(NamedTuple):
+    """Who is measured: a name on the board, what it is, and what shapes it (sampling, command).
+
+    `play` writes its traces on a file of tasks, and goes on where it was stopped.
+    """
+
+    name: str
+    kind: Kind
+    settings: dict[str, Any]
+    play: Callable[[Path, Path], TraceSummary]
+
+
+class Entry(Struct, frozen=True):
+    """One line of a leaderboard, with all that must be equal for two to be compared.
+
+    `scores` are those of `provegym.evals.heldout`, `floor` and `ceiling` the success of silence
+    and of the ground truth on the same tasks.
+    """
+
+    name: str
+    kind: Kind
+    split: str
+    tasks: int
+    tasks_hash: str
+    world: str
+    trials: int
+    seed: int
+    version: str
+    date: str
+    settings: dict[str, Any]
+    scores: dict[str, Estimate]
+    pass_hat: dict[int, Estimate]
+    floor: Estimate
+    ceiling: Estimate
+    canary: str = CANARY
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What a later entry replaces an earlier one by."""
+        return self.name, self.tasks_hash, self.trials, self.seed
+
+
+def run(
+    tasks: Path,
+    folder: Path,
+    who: Contestant,
+    *,
+    trials: int,
+    seed: int,
+    date: str,
+) -> tuple[Entry, Report]:
+    """Let one model or agent play the tasks, measure it, and enter it on `folder`'s leaderboard.
+
+    Traces lie in `folder`, by the hash of the tasks; a killed run goes on where it stopped. `date`
+    is today's (ISO 8601).
+
+    Raises `InfrastructureError` where episodes were lost to faults: they are never scored, so
+    nothing is entered until they have been played.
+    """
+    place = folder / content_hash(tasks)[:12]
+    traces = place / f"{_plain(who.name)}.traces.jsonl"
+    lost = who.play(tasks, traces).masked
+    if lost:
+        raise InfrastructureError(
+            f"{lost} episodes were lost to faults that are not {who.name}'s, so it is not entered; "
+            "mend the cause and run the same command with --retry-masked"
+        )
+    ends = {end: _measured(tasks, _beside(tasks, place / "ends", end)) for end in (FLOOR, CEILING)}
+    found = _measured(tasks, traces, who.name)
+    entry = Entry(
+        name=who.name,
+        kind=who.kind,
+        split=_split_of(tasks),
+        tasks=found.overall["success"].n,
+        tasks_hash=content_hash(tasks),
+        world=worlds.content(read_tasks(tasks)),
+        trials=trials,
+        seed=seed,
+        version=provegym.__version__,
+        date=date,
+        settings=who.settings,
+        scores=found.overall,
+        pass_hat=found.pass_hat,
+        floor=ends[FLOOR].overall["success"],
+        ceiling=ends[CEILING].overall["success"],
+    )
+    enter(entry, folder / "leaderboard.jsonl")
+    return entry, found
+
+
+def enter(entry: Entry, board: Path) -> None:
+    """Add a line to a leaderboard; one of the same name, tasks, trials and seed is replaced."""
+    known = read_board(board) if board.exists() else []
+    kept = [other for other in known if other.key != entry.key]
+    write_atomic(board, map(encode, [*kept, entry]))
+
+
+def read_board(board: Path) -> list[Entry]:
+    """The entries of a leaderboard (JSON Lines)."""
+    return list(read(board, Entry))
+
+
+def outlook(tasks: Path, trials: int) -> str:
+    """What a run asks for, and what comparing two such runs can see."""
+    count = sum(1 for _ in read_tasks(tasks))
+    shown = sorted({1, 4, trials})
+    return f"{count} tasks x {trials} = {count * trials} episodes; {power.plan(count, shown)}"
+
+
+def _measured(tasks: Path, traces: Path, name: str = "") -> Report:
+    return report(name or traces.name, *measure_file(tasks, traces))
+
+
+def _beside(tasks: Path, folder: Path, policy: str) -> Path:
+    """The traces of a policy that needs no model, played once."""
+    out = folder / f"{policy}.traces.jsonl"
+    rollout_file(
+        tasks,
+        policy,
+        out,
+        open_session=worlds.open_session,
+        make_policy=POLICIES[policy],
+        world=worlds.content(read_tasks(tasks)),
+    )
+    return out
+
+
+def _split_of(tasks: Path) -> str:
+    known = published()
+    return known.name if content_hash(tasks) == known.tasks_hash else OWN
+
+
+def _plain(name: str) -> str:
+    """A name as a file may have it."""
+    return "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name)
+
+
+def compared(entries: Sequence[Entry]) -> Iterator[tuple[Entry, list[Entry]]]:
+    """Entries in groups that may be compared (same tasks, worlds and trials), best first; each
+    group with one of its entries, for what they have in common.
+    """
+    groups: dict[tuple[str, str, int], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.tasks_hash, entry.world, entry.trials), []).append(entry)
+    for group in groups.values():
+        yield group[0], sorted(group, key=lambda e: (-e.scores["success"].mean, e.name))

@@ -1,0 +1,261 @@
+"""The sealed split, entries with floor and ceiling, and the page made of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import asdict, replace
+
+from provegym import cli, contestants, records
+from provegym.config import Synth
+from provegym.contestants import Effort
+from provegym.errors import InfrastructureError, InputError
+from provegym.evals import benchmark
+from provegym.evals.benchmark import CANARY, Contestant, Entry, Seal, published, read_board
+from provegym.evals.leaderboard import render
+from provegym.evals.stats import share
+from provegym.graph.build import build
+from provegym.llm.scripted import ScriptedServer, fails, says
+from provegym.rollout.summary import TraceSummary
+from provegym.servers import load
+from provegym.synth.make import Plan
+from provegym.synth.pipeline import synthesize
+from provegym.types import Task, Trace, Usage
+
+ROOT = Path(__file__).parents[2]
+SERVERS = ("email", "calendar")
+LIMIT = 16
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Certified tasks of two servers, all kinds among them."""
+    path = tmp_path_factory.mktemp("made") / "made.jsonl"
+    graph = build([load(name) for name in SERVERS])
+    synthesize(Plan(7, servers=SERVERS, others=SERVERS), Synth(limit=LIMIT), graph, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tasks(made: Path) -> Path:
+    """The same as a split, with the canary."""
+    out = made.with_name("tasks.jsonl")
+    benchmark.mark(made, out, Seal("mine", "00" * 32))
+    return out
+
+
+def entered(tasks: Path, folder: Path, policy: str, trials: int = 1) -> Entry:
+    who = contestants.model(policy, Effort(trials=trials))
+    return benchmark.run(tasks, folder, who, trials=trials, seed=0, date="2026-03-02")[0]
+
+
+# -- the seal ------------------------------------------------------------------------------------
+
+
+def test_the_commitment_binds_the_secret_to_its_split() -> None:
+    # By hand: SHA-256 of the four parts with the unit separator between.
+    text = "provegym benchmark\x1fcommitment\x1fmine\x1fabc"
+    assert Seal("mine", "abc").commitment == hashlib.sha256(text.encode()).hexdigest()
+    others = {Seal(*parts).commitment for parts in (("mine", "abd"), ("yours", "abc"))}
+    assert len(others | {Seal("mine", "abc").commitment}) == 3
+
+
+def test_the_seed_follows_from_the_secret_and_not_from_the_commitment() -> None:
+    seal = Seal("mine", "abc")
+    text = "provegym benchmark\x1fseed\x1fmine\x1fabc"
+    assert seal.seed == int(hashlib.sha256(text.encode()).hexdigest()[:16], 16) >> 1
+    assert 0 <= seal.seed < 2**63
+
+
+def test_a_new_secret_has_256_bits_is_private_and_is_never_replaced(tmp_path: Path) -> None:
+    first, second = (benchmark.new_seal("mine", tmp_path / name) for name in ("a", "b"))
+    assert first.secret != second.secret
+    assert len(bytes.fromhex(first.secret)) == 32
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
+    assert benchmark.read_seal(tmp_path / "a") == first
+    with pytest.raises(InputError, match="is there already"):
+        benchmark.new_seal("mine", tmp_path / "a")
+
+
+def test_a_seal_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None:
+    benchmark.new_seal(published().name, tmp_path / "forged")
+    with pytest.raises(InputError, match="is not the seal of test-1"):
+        benchmark.read_seal(tmp_path / "forged")
+
+
+def test_what_is_published_of_the_split_tells_nothing_to_make_it_from() -> None:
+    split = asdict(published())
+    assert split.keys() == {
+        *("name", "commitment", "tasks", "tasks_hash", "world", "version", "canary")
+    }
+    assert all(len(split[key]) == 64 for key in ("commitment", "tasks_hash", "world"))
+    assert (split["canary"], split["tasks"]) == (CANARY, 400)
+
+
+def test_a_split_is_made_from_its_seal_and_comes_out_the_same_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = '[run]\nname = "b"\nservers = ["email", "calendar"]\n[synth]\nlimit = 4\n'
+    Path("recipe.toml").write_text(recipe, "utf-8")
+    assert cli.call(["benchmark", "seal", "mine", "--out", "seal.json"]) == 0
+    told = []
+    for out in ("a/tasks.jsonl", "b/tasks.jsonl"):
+        capsys.readouterr()
+        command = ["benchmark", "make", "recipe.toml", "--seal", "seal.json", "--out", out]
+        assert cli.call([*command, "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+        assert json.loads(Path(out).with_name("split.json").read_bytes()) == told[-1]
+    assert told[0] == told[1]
+    seal = benchmark.read_seal(Path("seal.json"))
+    assert (told[0]["commitment"], told[0]["tasks"]) == (seal.commitment, 4)
+    assert str(seal.seed) not in json.dumps(told[0])
+
+
+# -- the canary ----------------------------------------------------------------------------------
+
+
+def test_every_line_of_a_split_holds_the_canary_and_is_the_same_task(
+    made: Path, tasks: Path
+) -> None:
+    assert all(CANARY in line for line in tasks.read_text("utf-8").splitlines())
+    assert list(records.read(tasks, Task)) == list(records.read(made, Task))
+
+
+def test_nothing_is_trained_on_or_exported_from_tasks_of_the_benchmark(
+    tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export = ["dataset", "export", str(tasks), "--format", "openai", "--out", str(tmp_path / "x")]
+    train = ["train", str(ROOT / "configs" / "demo.toml"), "--tasks", str(tasks)]
+    for command in (export, train):
+        assert cli.call(command) == 2
+        assert "holds tasks of the benchmark" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+# -- entries -------------------------------------------------------------------------------------
+
+
+def test_silence_and_the_ground_truth_stand_beside_every_entry(tasks: Path, tmp_path: Path) -> None:
+    silent = sum(not task.ground_truth for task in records.read(tasks, Task))
+    entry = entered(tasks, tmp_path, "random", trials=2)
+    assert 0 < silent < LIMIT
+    assert entry.floor == share(silent, LIMIT)
+    assert entry.ceiling == share(LIMIT, LIMIT)
+    assert (entry.kind, entry.split, entry.tasks, entry.trials) == ("policy", "own", LIMIT, 2)
+    assert entry.pass_hat.keys() == {1, 2}
+    assert read_board(tmp_path / "leaderboard.jsonl") == [entry]
+
+
+def test_a_run_that_was_killed_ends_with_the_entry_of_one_that_was_not(
+    tasks: Path, tmp_path: Path
+) -> None:
+    whole = entered(tasks, tmp_path / "whole", "random", trials=2)
+    entered(tasks, tmp_path / "killed", "random", trials=2)
+    traces = next((tmp_path / "killed").rglob("random.traces.jsonl"))
+    manifest = records.read_manifest(traces)
+    assert manifest
+    records.write_manifest(traces, replace(manifest, complete=False))
+    traces.write_bytes(traces.read_bytes()[: traces.stat().st_size // 2])
+    (tmp_path / "killed" / "leaderboard.jsonl").unlink()
+    assert entered(tasks, tmp_path / "killed", "random", trials=2) == whole
+
+
+def test_a_second_measurement_replaces_the_first_and_leaves_others(
+    tasks: Path, tmp_path: Path
+) -> None:
+    for policy in ("noop", "oracle", "noop"):
+        entered(tasks, tmp_path, policy)
+    names = [entry.name for entry in read_board(tmp_path / "leaderboard.jsonl")]
+    assert names == ["oracle", "noop"]
+
+
+def test_where_episodes_were_lost_nothing_is_entered(tasks: Path, tmp_path: Path) -> None:
+    lost = TraceSummary(3, 1, 0, {}, {}, {}, 0, {"ModelFault": 1}, Usage())
+    who = Contestant("m", "model", {}, lambda tasks, traces: lost)
+    with pytest.raises(InfrastructureError, match=r"1 episodes were lost .* --retry-masked"):
+        benchmark.run(tasks, tmp_path, who, trials=1, seed=0, date="2026-03-02")
+    assert not (tmp_path / "leaderboard.jsonl").exists()
+
+
+def test_a_model_behind_an_endpoint_is_measured_once_the_endpoint_is_well(
+    tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ScriptedServer(lambda request: fails(400) if ill else says("No.")) as server:
+        command = ["benchmark", "model", str(tasks), "--policy", "openai:m", "--base-url"]
+        command += [server.url, "--out", str(tmp_path), "--json"]
+        ill = True
+        assert cli.call(command) == 1
+        assert "lost to faults" in capsys.readouterr().err
+        ill = False
+        assert cli.call([*command, "--retry-masked"]) == 0
+    entry = json.loads(capsys.readouterr().out)
+    assert entry["scores"]["success"] == entry["floor"]
+    assert entry["settings"]["policy"] == "openai:m"
+    [traces] = tmp_path.rglob("openai-m.traces.jsonl")
+    assert len(list(records.read(traces, Trace))) == LIMIT
+
+
+def test_the_example_agent_is_scored_through_the_gateway(tasks: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_bytes(b"".join(tasks.read_bytes().splitlines(keepends=True)[:2]))
+    agent = f"{sys.executable} {ROOT / 'examples' / 'mcp_agent.py'}"
+    command = ["benchmark", "agent", str(few), "--command", agent, "--name", "reader"]
+    assert cli.call([*command, "--out", str(tmp_path), "--json"]) == 0
+    [entry] = read_board(tmp_path / "leaderboard.jsonl")
+    assert (entry.name, entry.kind, entry.tasks) == ("reader", "agent", 2)
+    [path] = tmp_path.rglob("reader.traces.jsonl")
+    traces = list(records.read(path, Trace))
+    assert all(call.outcome == "ok" for trace in traces for call in trace.calls)
+    assert entry.scores["calls"].mean == sum(len(trace.calls) for trace in traces) / 2
+
+
+def test_an_agent_that_is_no_program_is_refused(
+    tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["benchmark", "agent", str(tasks), "--command", "no-such-agent", "--name", "x"]
+    assert cli.call([*command, "--out", str(tmp_path)]) == 2
+    assert "'no-such-agent' starts no program" in capsys.readouterr().err
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+def test_the_page_in_docs_is_the_one_of_the_board_beside_it() -> None:
+    board = read_board(ROOT / "docs" / "leaderboard.jsonl")
+    assert board
+    page = (ROOT / "docs" / "leaderboard.md").read_text("utf-8")
+    assert page == render(board, published()).rstrip() + "\n"
+
+
+def test_only_what_may_be_compared_shares_a_table(tasks: Path, tmp_path: Path) -> None:
+    entry = entered(tasks, tmp_path, "noop")
+    better = replace(entry, name="better", scores={**entry.scores, "success": share(16, 16)})
+    others = [replace(entry, name="x", tasks_hash="ff"), replace(entry, name="y", trials=2)]
+    page = render([entry, *others, better], published())
+    tables = page.split("\n## ")[1:]
+    assert len(tables) == 3
+    assert tables[0].index("| better |") < tables[0].index("| noop |")
+    assert f"of silence is {entry.floor}, of the ground truth {entry.ceiling}" in tables[0]
+    assert CANARY in page
+
+
+def test_a_name_cannot_break_out_of_its_cell(tasks: Path, tmp_path: Path) -> None:
+    entry = replace(entered(tasks, tmp_path, "noop"), name="a|b\n# c <img>")
+    page = render([entry], published())
+    assert "| a\\|b \\# c \\<img\\> | policy |" in page
+
+
+def test_a_board_without_entries_says_so() -> None:
+    assert "Nobody has been measured yet." in render([], published())
+
+
+def test_a_plan_tells_episodes_and_what_can_be_seen(tasks: Path) -> None:
+    told = benchmark.outlook(tasks, 2)
+    assert told.startswith("16 tasks x 2 = 32 episodes; with 1 trial you can see ")
+    assert "; with 2, " in told
+    assert "; with 4, " in told
