@@ -145,18 +145,29 @@ def _version(
     epilog=example(
         "provegym run configs/demo.toml",
         "provegym run configs/demo.toml --set grpo.steps=10 --set run.out=/tmp/short",
+        "provegym run configs/ablations.toml --cell tiny/full/1",
     )
 )
 def run(
     config: Annotated[Path, typer.Argument(help="A run's settings (TOML).")],
     settings: Settings = None,
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a config with [ablations], only these, like tiny/full or tiny."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Do a whole run: tasks, training, held-out evaluation. Goes on where it was stopped."""
+    from provegym import runs
+    from provegym.ablation.run import run as run_cells
     from provegym.config import load
-    from provegym.runs import run as run_all
 
-    summary = run_all(load(config, settings or ()), terminal.progress)
+    told = load(config, settings or ())
+    if told.ablations or cell:
+        cells = run_cells(told, terminal.progress, cell or ())
+        terminal.as_json(cells) if json else tables.show_ablations(cells)
+        return
+    summary = runs.run(told, terminal.progress)
     if json:
         terminal.as_json(summary)
     else:
@@ -384,9 +395,8 @@ def train(
     if method == "grpo":
         trained = learning.optimize(told, loaded, start, terminal.progress)
     else:
-        trained = learning.fine_tune(
-            told, loaded, start, told.run.folder / "sft", terminal.progress
-        )
+        out = told.run.folder / "sft"
+        trained = learning.baseline(told, loaded, start, out, terminal.progress)
     terminal.line(f"policy: {trained}")
 
 
@@ -443,10 +453,15 @@ def evaluate(
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
 ) -> None:
-    """Write a run's report.html anew: curves, comparison, yield of synthesis, examples."""
+    """Write a run's report.html anew: curves, comparison, yield of synthesis, examples.
+
+    Of a run of ablations, the table ablations.md.
+    """
+    from provegym.ablation import page as ablations
     from provegym.report import page
 
-    terminal.line(f"report: {page.write(folder)}")
+    write = ablations.write if ablations.is_ablations(folder) else page.write
+    terminal.line(f"report: {write(folder)}")
 
 
 @app.command(epilog=example("provegym bench", "provegym bench soak --seconds 60"))

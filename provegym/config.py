@@ -15,29 +15,21 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from provegym.config_ablations import Ablations
 from provegym.errors import InputError, UnknownName
+from provegym.section import Count, Natural, Positive, Section, Share
 from provegym.types import Kind
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
-Natural = Annotated[int, Field(ge=0)]
 MOST_TASKS = 10_000_000
 """Of one file, and worlds of one synthesis (ours: larger numbers are slips)."""
 MOST_TURNS = 100
 """Of one task, and calls of one chain (ours, too)."""
-Positive = Annotated[float, Field(gt=0)]
 
 Edges = Literal["executed", "llm", "union"]
 Engine = Literal["local", "ray"]
+Style = Literal["spoken", "written"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
 
@@ -59,12 +51,6 @@ def endpoint_url(text: str) -> str:
     if text and not (valid and re.fullmatch(r"https?://\S+", text, re.IGNORECASE)):
         raise ValueError(f"{text!r} is no base URL; write it like http://127.0.0.1:8000/v1")
     return text
-
-
-class Section(BaseModel):
-    """A table of the file: unknown keys, wrong types, NaN and infinity are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 def _ordered(section: Section, low: str, high: str) -> None:
@@ -138,9 +124,11 @@ class Perturb(Section):
 class Mix(Section):
     """What a set of tasks is made up of, exactly; both are scaled to `limit`."""
 
-    kinds: dict[Kind, Natural] = {"workflow": 10_895, "clarification": 1_500, "abstention": 1_122}
+    kinds: dict[Kind, Natural] = Field(
+        default={"workflow": 10_895, "clarification": 1_500, "abstention": 1_122}
+    )
     """Tasks of each kind (paper, table 1)."""
-    lengths: dict[int, Share] = {2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1}
+    lengths: dict[int, Share] = Field(default={2: 0.35, 3: 0.35, 4: 0.2, 5: 0.1})
     """Share of each number of calls among the tasks that have any (the paper gives the range)."""
     abstentions: tuple[str, ...] = ()
     """Files of `provegym dataset import`, whose tasks take the places of abstentions first. Sets of
@@ -182,6 +170,9 @@ class Synth(Section):
     mix: Mix | None = None
     """Exact numbers of tasks of each kind, length, server and information level; without it they
     are drawn one by one."""
+    style: Style = "spoken"
+    """How the offline teacher's users put their wishes (ours): two ways that share no wording but
+    the tools' own phrases. A model that teaches words them itself."""
     engine: Annotated[Engine, Field(exclude=True)] = "local"
     """What computes: two processes, or a Ray cluster. It changes nothing about what comes out, so
     it is no part of a run's identity."""
@@ -257,6 +248,11 @@ class Grpo(Section):
     """Let only the adapters of this many top layers learn; 0 means all (ours)."""
     max_seconds: Annotated[float, Field(ge=0)] = 0.0
     """End at the first step that passes it; 0 means never (ours)."""
+    resample: Natural = 0
+    """How often groups that all earned the same, which teach nothing, are played anew with other
+    tasks (ours; the dynamic sampling of DAPO, arXiv 2503.14476, with an end)."""
+    curriculum: bool = False
+    """Begin with the tasks of the fewest calls and add longer ones by and by (ours)."""
     preset: str = "paper"
 
     @model_validator(mode="after")
@@ -322,7 +318,7 @@ class Teacher(Section):
     temperature: Annotated[float, Field(ge=0)] = 0.7
     max_tokens: Count = 4096
     """Of one answer, reasoning included."""
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = Field(default={})
     """Further fields of each request, as they are: `top_p`, or vLLM's `chat_template_kwargs`."""
     timeout: Positive = 600.0
     """Seconds that one request may take."""
@@ -369,10 +365,12 @@ class RunConfig(Section):
     sft: Sft = Sft()
     grpo: Grpo = Grpo()
     eval: Eval = Eval()
+    ablations: Ablations | None = None
 
     def identity(self) -> dict[str, Any]:
         """What shapes the run's files; two runs that differ in it may not share a folder."""
-        settings = self.model_dump(mode="json", exclude={"teacher"})
+        settings = self.model_dump(mode="json", exclude={"teacher", "ablations"})
+        settings |= {"ablations": self.ablations.identity()} if self.ablations else {}
         return settings | ({"teacher": self.teacher.identity()} if self.teacher.model else {})
 
 
@@ -413,6 +411,16 @@ def changed(teacher: Teacher, changes: dict[str, Any]) -> Teacher:
     settings = teacher.model_dump(mode="json") | changes
     whole = {"run": {"name": "options", "servers": ["any"]}, "teacher": settings}
     return parse(whole, "the options").teacher
+
+
+def changed_run(config: RunConfig, changes: Iterable[str]) -> RunConfig:
+    """One training of its own: the same without ablations and with overrides like
+    `grpo.steps=20`, checked anew. Raises `InputError`.
+    """
+    settings = config.model_dump(mode="json", exclude={"ablations"})
+    for change in changes:
+        _override(settings, change)
+    return parse(settings, config.run.name)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from provegym.types import Task
 
 if TYPE_CHECKING:
     from provegym.train.policy import Limits, LocalPolicies
+    from provegym.train.sft import SftConfig
 
 OWN_REPLY = 512
 """Most tokens of one message of a policy of our own, where nothing else is asked for."""
@@ -50,18 +51,45 @@ def fine_tune(
     model, tokenizer = _trainable(config, tasks, start)
     codec = _codec(config, tokenizer)
     data = sft.examples(tasks, worlds.open_session, codec, token_limits(config))
-    settings = sft.SftConfig(
+    settings = _sft_settings(config)
+    steps = ceil(max(1, round(settings.epochs * len(data))) / settings.batch_size)
+    with show(f"fine-tune {out.name}") as advance:
+        return sft.train(
+            model, tokenizer, data, settings, out, lambda done, _: advance(done, steps)
+        )
+
+
+def baseline(config: RunConfig, tasks: list[Task], start: Path, out: Path, show: Show) -> Path:
+    """Fine-tune the policy at `start` on the tasks that `optimize` would learn from."""
+    from provegym.train import models
+
+    if models.is_policy(out / "policy"):
+        return out / "policy"
+    from provegym.train import baseline, sft
+
+    _steady(config)
+    model, tokenizer = models.load(start, trainable=True)
+    codec, within = _codec(config, tokenizer), token_limits(config)
+    data = sft.examples(tasks, worlds.open_session, codec, within, thin=False)
+    data = data[: config.grpo.tasks or None]
+    settings = _sft_settings(config)
+    steps = ceil(settings.epochs * ceil(len(data) / settings.batch_size))
+    with show(f"fine-tune {out.name}") as advance:
+        return baseline.train(
+            model, tokenizer, data, settings, out, lambda done, _: advance(done, steps)
+        )
+
+
+def _sft_settings(config: RunConfig) -> SftConfig:
+    from provegym.train.sft import SftConfig
+
+    return SftConfig(
         epochs=config.sft.epochs,
         batch_size=config.sft.batch_size,
         learning_rate=config.sft.learning_rate,
         warmup=config.sft.warmup,
         seed=config.run.seed,
     )
-    steps = ceil(max(1, round(settings.epochs * len(data))) / settings.batch_size)
-    with show(f"fine-tune {out.name}") as advance:
-        return sft.train(
-            model, tokenizer, data, settings, out, lambda done, _: advance(done, steps)
-        )
 
 
 def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> Path:
@@ -80,6 +108,8 @@ def optimize(config: RunConfig, tasks: list[Task], start: Path, show: Show) -> P
         tasks=wanted.tasks,
         prompts_per_step=wanted.prompts_per_step,
         demonstrations=wanted.demonstrations,
+        resample=wanted.resample,
+        curriculum=wanted.curriculum,
         group_size=wanted.group_size,
         learning_rate=wanted.learning_rate,
         beta=wanted.beta,

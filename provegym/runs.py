@@ -108,7 +108,7 @@ def run(config: RunConfig, show: Show) -> RunSummary:
     after = evaluate(config, heldout.path, trained, "after", show)
     compared = None
     if config.sft.compare:
-        tuned = learning.fine_tune(config, tasks, start, folder / "sft", show)
+        tuned = learning.baseline(config, tasks, start, folder / "sft", show)
         compared = evaluate(config, heldout.path, tuned, "sft", show)
     rewards = learning.rewards(folder)
     return RunSummary(
@@ -174,8 +174,7 @@ def _is_part(path: Path) -> bool:
 
 def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]:
     """The tasks to train on and those to evaluate on, whose worlds have other seeds."""
-    folder, everywhere = config.run.folder, config.run.servers
-    trained = tuple(name for name in everywhere if name != config.run.heldout_server)
+    folder, everywhere, trained = config.run.folder, config.run.servers, trained_on(config)
     graph = _graph(config, show)
     unseen = config.synth.model_copy(update={"limit": config.eval.tasks})
     first = Plan(config.run.seed, trained, trained)
@@ -184,6 +183,17 @@ def synthesize(config: RunConfig, show: Show) -> tuple[Synthesized, Synthesized]
         _synthesized(first, config.synth, config.teacher, graph, folder / "train", show),
         _synthesized(second, unseen, config.teacher, graph, folder / "heldout", show),
     )
+
+
+def trained_on(config: RunConfig) -> tuple[str, ...]:
+    """The servers that tasks to train on are about."""
+    return tuple(name for name in config.run.servers if name != config.run.heldout_server)
+
+
+def more_tasks(config: RunConfig, plan: Plan, synth: Synth, name: str, show: Show) -> Path:
+    """Another file of tasks in the run's folder, over its graph."""
+    graph, folder = _graph(config, show), config.run.folder / name
+    return _synthesized(plan, synth, config.teacher, graph, folder, show).path
 
 
 def _graph(config: RunConfig, show: Show) -> Graph:

@@ -11,6 +11,7 @@ import msgspec
 from provegym.terminal import line, table
 
 if TYPE_CHECKING:
+    from provegym.ablation.run import Summary as Ablations
     from provegym.evals.comparison import Comparison
     from provegym.evals.heldout import Report as HeldOut
     from provegym.evals.stats import Estimate
@@ -196,6 +197,15 @@ def show_parts(found: Sequence[HeldOut], columns: Sequence[str]) -> None:
 def _success(report: HeldOut, group: str) -> str:
     estimate = report.groups.get(group, {}).get("success")
     return f"{estimate} of {estimate.n}" if estimate else "-"
+
+
+def show_ablations(summary: Ablations) -> None:
+    """Which cells are done, and where the table is."""
+    if summary.missing:
+        line(f"not done yet: {', '.join(summary.missing)}; the same command goes on")
+    line(f"{len(summary.done)} of {len(summary.done) + len(summary.missing)} trainings done")
+    line(f"files: {summary.folder}")
+    line(f"report: {summary.report}")
 
 
 def show_run(summary: RunSummary) -> None:

@@ -34,7 +34,7 @@ ANY = {
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add"),
     *("cli_benchmark", "contestants"),
-    *("showing", "names"),
+    *("showing", "names", "section", "config_ablations", "ablation"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -61,9 +61,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
     "report": CORE | {"config", "rewards", "evals", "dataset"},
     "viewer": EPISODE | {"rewards"},
-    "config": {"errors", "types"},
+    "section": set(),
+    "config_ablations": {"section"},
+    "config": {"errors", "types", "section", "config_ablations"},
     "worlds": CORE | {"world", "servers"},
     "scoring": ANY,  # the orchestration over the parts
+    "ablation": ANY,  # many runs over one set of tasks
     "learning": EPISODE | {"config", "train"},
     "runs": ANY,
     "terminal": set(),
@@ -123,8 +126,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "faker": ("servers/", "world/"),
     "dateutil": ("servers/",),
     "networkx": ("servers/", "graph/"),
-    "pydantic": ("records.py", "config.py", "world/", *SDK_ERRORS),
-    "numpy": ("train/", "evals/", "report/"),
+    "pydantic": ("records.py", "config", "section.py", "world/", *SDK_ERRORS),
+    "numpy": ("train/", "evals/", "report/", "ablation/"),
     "scipy": ("evals/",),
 }
 """Where a library may be used. The standard library and msgspec are free to all, others to none."""

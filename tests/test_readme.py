@@ -38,6 +38,7 @@ NAMES = (
     "teacher",
     "graph",
     "add-a-server",
+    "ablations",
     "control",
     "external",
     "design",

@@ -20,7 +20,10 @@ COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
 SHARES = ("success", "coverage", "over_calling", "abstention", "premature_calls")
 """Measures between 0 and 1 that the comparison's figure shows."""
 LESS_IS_BETTER = ("over_calling", "premature_calls", "calls")
-REST = ("calls", "abstention", "zero_variance", "masked", "tokens", "overlong", "seconds")
+REST = (
+    *("calls", "abstention", "zero_variance", "resampled", "masked", "tokens", "overlong"),
+    *("entropy", "kl", "seconds"),
+)
 WINDOW = 5
 """Steps that the training curves are smoothed over."""
 ENDS = 5
@@ -173,11 +176,29 @@ def _training(curves: Sequence[Mapping[str, Any]]) -> str:
         + figures.lines("Components of the reward", {c: columns[c] for c in COMPONENTS}, WINDOW)
         + figures.lines("Calls per task", {"calls": columns["calls"]}, WINDOW)
         + figures.lines("Abstention and groups that teach nothing", shares, WINDOW)
+        + figures.lines("Entropy, nats a token", {"entropy": columns["entropy"]}, WINDOW)
+        + figures.lines("KL to the starting policy, nats a token", {"KL": columns["kl"]}, WINDOW)
+        + figures.lines("Sampled tokens an episode", {"tokens": columns["tokens"]}, WINDOW)
         + "</div>"
+        + _troubles(curves)
         + behind("all steps", [human(name) for name in head], rows)
         + f'<p class="note">Strong lines are running means of {WINDOW} steps, faint ones the steps.'
         " Legends give the last mean.</p>"
     )
+
+
+def _troubles(curves: Sequence[Mapping[str, Any]]) -> str:
+    """Episodes that were masked, and the first alarm, with what is left after it."""
+    masked = sum(row.get("masked", 0) for row in curves)
+    told = f"Masked episodes in training (our own faults, never learnt from): {masked}."
+    alarms = [row for row in curves if row.get("collapse")]
+    if alarms:
+        first = alarms[0]
+        told += (
+            f" Alarm at step {first['step']}: {first['collapse']}; {len(alarms)} steps in all. "
+            "The best policy before it is in grpo/good."
+        )
+    return f'<p class="note">{escape(told)}</p>'
 
 
 # -- synthesis -------------------------------------------------------------------------------

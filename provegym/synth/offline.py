@@ -18,6 +18,7 @@ from provegym.synth import say, vain
 from provegym.synth.brief import CHAINS, Brief, akin
 from provegym.synth.draft import Draft, DraftTurn, error_rate, flawless
 from provegym.synth.filters import MAX_ERROR_RATE
+from provegym.synth.letter import WORDINGS
 from provegym.synth.lookup import alternatives
 from provegym.synth.machine import MAX_MESSAGES
 from provegym.synth.perturb import strip_enums, tool_list
@@ -26,6 +27,7 @@ from provegym.synth.vain import Attempt
 from provegym.synth.ways import two_ways
 from provegym.types import Perturbations, Ref
 from provegym.world.server import Server
+from provegym.world.tool import Tool
 
 ATTEMPTS = 6
 """Plans that are tried for what was drawn, so that no kind is rarer for being harder to plan."""
@@ -44,6 +46,7 @@ class Drafter:
         self.brief, self.world, self.settings = brief, brief.world, brief.settings
         self.shape, self.rnd, self.server = brief.shape, brief.rnd, brief.server
         self.style = self.rnd.choice(list(say.OPENERS))
+        self.words = WORDINGS[self.settings.style]
         self._start(0)
 
     def _start(self, attempt: int) -> None:
@@ -132,7 +135,7 @@ class Drafter:
 
     def _turn(self, steps: Sequence[Step], *, again: bool) -> DraftTurn:
         spoken = self._spoken(steps, sparing=self.shape.information != "complete")
-        user = say.request(self._phrases(spoken), self.style, self.rnd, again=again)
+        user = self.words.request(self._phrases(spoken), self.style, self.rnd, again=again)
         return DraftTurn(user, self._played(steps, spoken), _reply(steps))
 
     def _spoken(self, steps: Sequence[Step], *, sparing: bool) -> list[Step]:
@@ -172,7 +175,11 @@ class Drafter:
         )
 
     def _phrases(self, steps: Sequence[Step]) -> list[str]:
-        return [say.phrase(self.world.tools[s.tool].tool, s.said, self.rnd) for s in steps]
+        return [say.phrase(self._worded(s.tool), s.said, self.rnd) for s in steps]
+
+    def _worded(self, name: str) -> Tool:
+        """The tool as this teacher's users ask for it."""
+        return self.words.of(self.world.tools[name].tool)
 
     # -- what the first turn lacks and the second supplies ---------------------------------
 
@@ -188,12 +195,14 @@ class Drafter:
         if not open_:
             raise Rejected("nothing_to_leave_out")
         name = self.rnd.choice(list(open_))
-        wish, lacks = say.vague_phrase(tool, first.said, name, open_[name], self.rnd)
+        wish, lacks = say.vague_phrase(self.words.of(tool), first.said, name, open_[name], self.rnd)
         done = self._spoken(before, sparing=True) if before else []
-        asked = say.request([*self._phrases(done), wish], self.style, self.rnd, again=False)
+        asked = self.words.request([*self._phrases(done), wish], self.style, self.rnd, again=False)
         if first.said[name] in asked:
             raise Rejected("nothing_to_leave_out")
-        answer = say.answer(first.said[name], self.rnd) + say.also(self._phrases(rest))
+        answer = self.words.answer(first.said[name], self.rnd) + self.words.also(
+            self._phrases(rest)
+        )
         return [
             DraftTurn(asked, self._played(before, done), f"Which {lacks} do you mean?"),
             DraftTurn(answer, self._played(steps, [first, *rest]), _reply(steps), clarifies=True),
@@ -225,13 +234,13 @@ class Drafter:
         if not first.write or any(s.tool == first.tool for s in rest):
             raise Rejected("nothing_to_hide")
         self._hides(first.tool)
-        asked = say.request(self._phrases([first]), self.style, self.rnd, again=False)
+        asked = self.words.request(self._phrases([first]), self.style, self.rnd, again=False)
         granted = GRANTED.format(tool=first.tool)
         tools = (self.world.tools[first.tool].tool.schema,)
         return [
             DraftTurn(asked, reply=NO_TOOL),
             DraftTurn(
-                granted + say.also(self._phrases(rest)),
+                granted + self.words.also(self._phrases(rest)),
                 self._played(steps, [first, *rest]),
                 _reply(steps),
                 tools,
@@ -261,8 +270,8 @@ class Drafter:
         self.unsaid |= {s.tool for s in steps if s not in spoken}
         if self._away() & {*tools_of(steps), refusal.tool} or not self._has_room(refusal.tool):
             return []
-        wish = say.phrase(self.world.tools[refusal.tool].tool, refusal.choice.said, self.rnd)
-        user = say.request([*self._phrases(spoken), wish], self.style, self.rnd, again=True)
+        wish = say.phrase(self._worded(refusal.tool), refusal.choice.said, self.rnd)
+        user = self.words.request([*self._phrases(spoken), wish], self.style, self.rnd, again=True)
         attempt = Attempt(refusal.tool, refusal.choice.arguments)
         reply = f"I cannot do that: {refusal.message}"
         return [DraftTurn(user, self._played(steps, spoken), reply, refused=(attempt,))]
@@ -287,9 +296,9 @@ class Drafter:
             planner = Planner(library.world(self.world.seed, (server.name,)).open(), self.rnd)
             tool = self.rnd.choice(list(server.tools.values()))
             if planner.extend(tool.name):
-                wish = say.phrase(tool, planner.steps[-1].said, self.rnd)
+                wish = say.phrase(self.words.of(tool), planner.steps[-1].said, self.rnd)
                 return DraftTurn(
-                    say.request([wish], self.style, self.rnd, again=again), reply=NO_TOOL
+                    self.words.request([wish], self.style, self.rnd, again=again), reply=NO_TOOL
                 )
         raise Rejected("unsolved")
 
@@ -303,7 +312,7 @@ class Drafter:
             raise Rejected("unsolved")
         step = self.planner.steps[-1]
         self._hides(hidden)
-        asked = say.request(self._phrases([step]), self.style, self.rnd, again=False)
+        asked = self.words.request(self._phrases([step]), self.style, self.rnd, again=False)
         more = [DraftTurn(user, reply=NO_TOOL) for user in INSISTS[: self.shape.turns - 1]]
         return [DraftTurn(asked, reply=NO_TOOL), *more]
 

@@ -165,12 +165,12 @@ def request(phrases: Sequence[str], style: str, rnd: Random, *, again: bool) -> 
     opener = rnd.choice(AGAIN if again else _openers(phrases[0], style))
     if "lease" in opener and phrases[0].split(" ", 1)[0].lower() in NO_ORDER:
         opener = ""
-    if any(map(_is_question, phrases)) and len(phrases) > 1:
+    if any(map(is_question, phrases)) and len(phrases) > 1:
         return _opened(opener, " ".join(_sentence(p, i > 0) for i, p in enumerate(phrases)))
     first, *rest = phrases
     for i, text in enumerate(rest):
-        first += f", {'after that' if 0 < i == len(rest) - 1 else 'then'} {_lower(text)}"
-    asks = opener.startswith("Could") or _is_question(first)
+        first += f", {'after that' if 0 < i == len(rest) - 1 else 'then'} {lower(text)}"
+    asks = opener.startswith("Could") or is_question(first)
     return _opened(opener, first) + ("?" if asks and "? " not in first else ".")
 
 
@@ -181,26 +181,27 @@ def also(phrases: Sequence[str]) -> str:
 
 def _openers(first: str, style: str) -> Sequence[str]:
     """Those that go before it: no "please" before a question, a "please" or an "I"."""
-    alone = _is_question(first) or first.startswith(("Please ", "I "))
+    alone = is_question(first) or first.startswith(("Please ", "I "))
     return [o for o in OPENERS[style] if not (alone and "lease" in o)] or [""]
 
 
 def _opened(opener: str, text: str) -> str:
     inside = not opener or opener.endswith((". ", "! ", ": "))
-    return opener + (text if inside else _lower(text))
+    return opener + (text if inside else lower(text))
 
 
 def _sentence(text: str, later: bool) -> str:
-    if _is_question(text):
-        return (f"And {_lower(text)}" if later else text) + ("." if "? " in text else "?")
-    return (f"Then {_lower(text)}" if later else text) + "."
+    if is_question(text):
+        return (f"And {lower(text)}" if later else text) + ("." if "? " in text else "?")
+    return (f"Then {lower(text)}" if later else text) + "."
 
 
-def _is_question(text: str) -> bool:
+def is_question(text: str) -> bool:
+    """Whether a wish is put as a question."""
     return text.split(" ", 1)[0].lower() in QUESTIONS
 
 
-def _lower(text: str) -> str:
+def lower(text: str) -> str:
     """Lower the first letter unless the word is "I", an acronym or a name in quotes."""
     keeps = text[1:2].isupper() or text.startswith(("I ", "I'"))
     return text if keeps else text[:1].lower() + text[1:]

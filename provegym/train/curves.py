@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,6 +21,7 @@ def summary(episodes: Sequence[Episode], group_size: int) -> Row:
 
     `reward` is normalized to 1; `tokens` are the sampled ones of an episode. Demonstrations say
     nothing about the policy and are left out; only `masked` counts those, too, that a fault hit.
+    `entropy` is an unbiased estimate, in nats a token: the mean of -log p over what was sampled.
     """
     masked = sum(e.score.masked for e in episodes)
     groups = [episodes[i : i + group_size] for i in range(0, len(episodes), group_size)]
@@ -28,19 +29,30 @@ def summary(episodes: Sequence[Episode], group_size: int) -> Row:
     episodes = [e for group in groups for e in group]
     scored = [e for e in episodes if not e.score.masked]
     parts = {name: _mean(getattr(e.score, name) for e in scored) for name in COMPONENTS}
-    flat = [len({e.score.normalized for e in g if not e.score.masked}) <= 1 for g in groups]
     return {
         "reward": _mean(e.score.normalized for e in scored),
         "total": _mean(e.score.total for e in scored),
         **parts,
         "calls": _mean(len(e.trace.calls) for e in scored),
         "abstention": _mean(not e.trace.calls for e in scored),
-        "zero_variance": _mean(flat),
+        "zero_variance": _mean(map(is_flat, groups)),
         "masked": masked,
         "tokens": _mean(sum(e.policy.transcript.completion_mask) for e in scored),
         "overlong": _mean(e.trace.stop_reason == "max_tokens" for e in scored),
+        "entropy": _mean(_surprises(scored)),
         "tasks": [group[0].task.id for group in groups],
     }
+
+
+def is_flat(group: Sequence[Episode]) -> bool:
+    """Whether all rollouts of a group earned the same, so that it teaches nothing."""
+    return len({e.score.normalized for e in group if not e.score.masked}) <= 1
+
+
+def _surprises(episodes: Iterable[Episode]) -> Iterator[float]:
+    """-log p of every sampled token."""
+    for script in (episode.policy.transcript for episode in episodes):
+        yield from (-p for p, own in zip(script.logprobs, script.mask, strict=True) if own)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

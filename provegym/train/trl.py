@@ -8,6 +8,7 @@ into place whole, so that a run killed at any moment goes on as if it had not be
 from __future__ import annotations
 
 import copy
+import logging
 import os
 import shutil
 import time
@@ -30,14 +31,16 @@ from provegym.errors import InputError
 from provegym.rewards.total import score
 from provegym.rollout.loop import Limits as LoopLimits
 from provegym.rollout.run import Job, SessionOpener
-from provegym.train import models, sft
-from provegym.train.curves import Curves, Row, summary
+from provegym.train import models, sft, stability
+from provegym.train.curves import Curves, Row, is_flat, summary
 from provegym.train.engine import first_trainable
 from provegym.train.episodes import DEMONSTRATION, Episode, play
 from provegym.train.learn import score_nodes
 from provegym.train.policy import Draft, Limits, LocalPolicies
 from provegym.train.transcript import Codec
 from provegym.types import Task
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, Row], None]
 """Told the number of steps done and the row of the last one."""
@@ -57,7 +60,8 @@ class GrpoConfig:
     ends the run at the first step that passes it (0: never), `beta` weighs the KL term to the
     starting policy. `scale_rewards` divides advantages by the standard deviation of the "group",
     of the whole "batch", or, with "none", not at all. The last `demonstrations` of each group
-    follow the ground truth; the curves leave them out.
+    follow the ground truth; the curves leave them out. Groups that teach nothing are played anew
+    with other tasks up to `resample` times; with `curriculum`, tasks of few calls come first.
     """
 
     steps: int = 30
@@ -65,6 +69,8 @@ class GrpoConfig:
     prompts_per_step: int = 4
     group_size: int = 8
     demonstrations: int = 0
+    resample: int = 0
+    curriculum: bool = False
     learning_rate: float = 1e-4
     adam_epsilon: float = 1e-8
     beta: float = 0.0
@@ -115,13 +121,19 @@ def train(
 
 
 def schedule(tasks: Sequence[Task], config: GrpoConfig) -> list[Task]:
-    """The tasks of all steps, in order: one shuffled pass over the tasks after another."""
+    """The tasks of all steps, in order: one shuffled pass over the tasks after another.
+
+    With a curriculum, each number of calls that tasks have begins an equal part of the steps; a
+    pass takes in the tasks of up to so many calls.
+    """
     wanted = config.steps * config.prompts_per_step
+    lengths = sorted({len(task.ground_truth) for task in tasks})
     order: list[Task] = []
     while len(order) < wanted:
-        epoch = list(tasks)
-        seeding.rng(config.seed, "epoch", len(order)).shuffle(epoch)
-        order.extend(epoch)
+        longest = lengths[len(order) * len(lengths) // wanted]
+        kept = [t for t in tasks if not config.curriculum or len(t.ground_truth) <= longest]
+        seeding.rng(config.seed, "epoch", len(order)).shuffle(kept)
+        order.extend(kept)
     return order[:wanted]
 
 
@@ -171,11 +183,12 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         """`tasks` come with their ground truth as a conversation, the draft of their rollouts."""
         self.ours, self.open_session = config, open_session
         self.tasks = schedule([task for task, _ in tasks], config)
-        self.folder = out / "checkpoints"
+        self.folder, self.good = out / "checkpoints", out / "good"
         self.codec = Codec(tokenizer, config.max_response_tokens)
         self.low = first_trainable(model)
         self.curves = Curves(out / "curves.jsonl")
         self.episodes: list[Episode] = []
+        self.resampled = 0
         self.rows: list[int] = []
         reference = copy.deepcopy(model).eval().requires_grad_(False) if config.beta else None
         super().__init__(
@@ -202,26 +215,47 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
     @staticmethod
     def _rollout(prompts: list[str], trainer: Trainer) -> dict[str, Any]:
         """TRL's `rollout_func`. A prompt is the number of a task in the schedule."""
-        config = trainer.ours
-        root = seeding.derive(config.seed, "rollout", trainer.state.global_step)
-        sampled = config.group_size - config.demonstrations
-        names = [
-            "grpo" if i % config.group_size < sampled else DEMONSTRATION
-            for i in range(len(prompts))
-        ]
-        jobs = [
-            Job(trainer.tasks[int(prompt)], i, name, root)
-            for i, (prompt, name) in enumerate(zip(prompts, names, strict=True))
-        ]
         trainer.policies.renew()
-        trainer.episodes = play(
-            jobs,
-            trainer.policies,
-            trainer.open_session,
+        tasks = [trainer.tasks[int(prompt)] for prompt in prompts]
+        trainer.episodes = trainer._play(tasks, 0)
+        trainer.resampled = 0
+        for again in range(1, trainer.ours.resample + 1):
+            if not trainer._resample(again):
+                break
+        return _fields(trainer.episodes)
+
+    def _play(self, tasks: Sequence[Task], again: int) -> list[Episode]:
+        """One episode a place, live; the last places of each group follow the ground truth."""
+        config = self.ours
+        names = ("rollout", self.state.global_step, *([again] if again else []))
+        root = seeding.derive(config.seed, *names)
+        sampled = config.group_size - config.demonstrations
+        jobs = [
+            Job(task, i, "grpo" if i % config.group_size < sampled else DEMONSTRATION, root)
+            for i, task in enumerate(tasks)
+        ]
+        reward, limits = (
             partial(score, preset=config.preset),
             LoopLimits(max_steps=config.max_steps),
         )
-        return _fields(trainer.episodes)
+        return play(jobs, self.policies, self.open_session, reward, limits)
+
+    def _resample(self, again: int) -> bool:
+        """Play the groups that teach nothing anew, with tasks that this step has not seen; False
+        where there is nothing to do.
+        """
+        size = self.ours.group_size
+        starts = range(0, len(self.episodes), size)
+        flat = [i for i in starts if is_flat(self.episodes[i : i + size])]
+        seen = {episode.task.id for episode in self.episodes}
+        spare = [t for t in {t.id: t for t in self.tasks}.values() if t.id not in seen]
+        seeding.rng(self.ours.seed, "spare", self.state.global_step, again).shuffle(spare)
+        places = list(zip(flat, spare, strict=False))
+        played = self._play([task for _, task in places for _ in range(size)], again)
+        for k, (start, _) in enumerate(places):
+            self.episodes[start : start + size] = played[k * size : (k + 1) * size]
+        self.resampled += len(places)
+        return bool(places)
 
     def _prepare_inputs(self, generation_batch: Any) -> Any:
         """One batch a step, in the order it was played: the groups stay together."""
@@ -284,7 +318,10 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         return str(self.folder / f"checkpoint-{steps[-1]}") if steps else None
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """The best so far is kept as a policy of its own: what is left after a collapse."""
         step = self.state.global_step
+        if stability.is_best(self.curves.rows):
+            models.save(self.model, self.processing_class, self.good)
         models.write_folder(self.folder / f"checkpoint-{step}", self._fill)
         for old in _steps(self.folder)[:-2]:
             shutil.rmtree(self.folder / f"checkpoint-{old}")
@@ -319,10 +356,15 @@ class _Recorder(TrainerCallback):  # type: ignore[misc]
         row = {
             "step": step,
             **summary(trainer.episodes, trainer.ours.group_size),
-            **{key: logs.get(key) for key in ("loss", "grad_norm", "entropy", "kl")},
-            "learning_rate": logs.get("learning_rate"),
+            "resampled": trainer.resampled,
+            **{key: logs.get(key) for key in ("loss", "grad_norm", "kl", "learning_rate")},
             "seconds": round(time.perf_counter() - self.begun, 3),
         }
+        row["collapse"] = stability.collapse([*trainer.curves.rows, row])
+        if row["collapse"] and not any(r["collapse"] for r in trainer.curves.rows):
+            log.warning(
+                "step %d: %s; the best policy is in %s", step, row["collapse"], trainer.good
+            )
         trainer.curves.add(row)
         if self.progress:
             self.progress(step, row)

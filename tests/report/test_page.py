@@ -176,7 +176,8 @@ def test_the_yield_counts_every_candidate(html: str, folder: Path) -> None:
 
 def test_figures_have_their_tables_behind_them(html: str) -> None:
     assert html.count("<svg") == 4
-    assert html.count("No values.") == 1  # the rows above say nothing of abstention
+    # The rows above say nothing of abstention, entropy, KL and tokens.
+    assert html.count("No values.") == 4
     assert html.count('class="bars"') == 2
     assert len(reader(html).tables) >= 7
 
@@ -258,3 +259,18 @@ def test_an_unfinished_or_missing_run_is_one_clear_line(folder: Path, tmp_path: 
     (place / "heldout" / "tasks.jsonl").unlink()
     with pytest.raises(InputError, match="has no held-out episodes yet"):
         load(place)
+
+
+def test_masked_episodes_and_alarms_of_training_are_told(folder: Path, tmp_path: Path) -> None:
+    place = edited(folder, tmp_path / "run", lambda trace: trace)
+    curves = place / "grpo" / "curves.jsonl"
+    rows = records.read_rows(curves)
+    assert "Alarm" not in page.render(load(place))
+    rows[3] |= {"masked": 2, "collapse": "the reward fell to 0.1 from 0.5"}
+    rows[4] |= {"masked": 1, "collapse": "the reward fell to 0.1 from 0.5", "entropy": 0.25}
+    records.write_atomic(curves, [json.dumps(row).encode() for row in rows])
+    html = page.render(load(place))
+    assert (
+        "never learnt from): 3. Alarm at step 4: the reward fell to 0.1 from 0.5; 2 steps" in html
+    )
+    assert "entropy 0.25" in html

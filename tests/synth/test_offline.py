@@ -11,11 +11,14 @@ import pytest
 
 from provegym import servers
 from provegym.config import Synth
+from provegym.graph.edges import Graph
 from provegym.graph.leaves import CARRIED
 from provegym.seeding import rng
+from provegym.synth import letter
+from provegym.synth.certify import certify, failed
 from provegym.synth.draft import draw
 from provegym.synth.lookup import alternatives
-from provegym.synth.make import Candidate
+from provegym.synth.make import Candidate, Maker, Plan
 from provegym.synth.plan import Planner
 from provegym.types import Call, Task
 from provegym.world.session import Session
@@ -297,3 +300,15 @@ def same_effect(done: Session, name: str, required: list[str], values: list[Any]
         if ok and tried.changes() == done.changes():
             return True
     return False
+
+
+def test_the_second_teacher_writes_letters_and_its_tasks_are_sound_too(graph: Graph) -> None:
+    names = ("banking", "shopping")
+    settings = Synth(limit=24, world_seeds=3, tools_per_task=8, style="written")
+    maker = Maker(Plan(5, names, names), settings, graph)
+    made = [o.task for o in map(maker.make, range(40)) if isinstance(o, Candidate)]
+    assert len(made) > 20
+    first = [task.turns[0].user for task in made]
+    assert all(text.startswith(letter.OPENINGS) for text in first)
+    assert any("(2) " in text for text in first)
+    assert all(not failed(certify(task, world_of(task)).checks) for task in made)

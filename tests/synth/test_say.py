@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from provegym import servers
-from provegym.synth import say
+from provegym.synth import letter, say
 from provegym.world.tool import Tool
 
 
@@ -195,3 +195,26 @@ def test_no_phrase_begins_with_a_value_for_a_sentence_cannot_do_so_everywhere() 
     for name in servers.SERVERS:
         for known in servers.load(name).tools.values():
             assert not [p for p in known.phrases if p.startswith(("{", "[", "Do "))], known.name
+
+
+def test_a_letter_numbers_its_wishes_and_shares_no_wording_with_speech() -> None:
+    single = {letter.request(["List my cards"], "polite", Random(i), again=False) for i in range(9)}
+    assert single == {f"{opening}list my cards." for opening in letter.OPENINGS}
+    assert letter.request(["Which A do I have", "Open B"], "brief", Random(0), again=True) in {
+        f"{further}(1) which A do I have; (2) open B." for further in letter.FURTHER
+    }
+    assert {letter.answer("card 7", Random(i)) for i in range(9)} == {
+        "What I had in mind is card 7.",
+        "The one I refer to: card 7.",
+    }
+    assert letter.also(["Open A", "Show B"]) == " In addition: (1) open A; (2) show B."
+    assert letter.also([]) == ""
+    spoken = {o for style in say.OPENERS.values() for o in style} | {*say.AGAIN, *say.ANSWERS}
+    assert not spoken & {*letter.OPENINGS, *letter.FURTHER, *letter.ANSWERS}
+
+
+def test_a_letter_asks_for_a_tool_by_its_fullest_phrase() -> None:
+    payees = tool("banking", "list_payees")
+    assert letter.fullest(payees).phrases == (
+        "Check whom I have saved as a payee[ under the name {query}]",
+    )

@@ -1,0 +1,1 @@
+"""Many small trainings that differ in one thing, over the same tasks, and the table of them."""
