@@ -13,10 +13,8 @@ from provegym.evals.stats import Estimate, mean, paired_difference
 from provegym.pairs import pairs
 from provegym.records import read_distinct
 from provegym.rewards import PRESETS, score
-from provegym.types import Kind, Score, Task, Trace
-
-SPARE_CALLS = 1
-"""Calls beyond the ground truth that a successful episode may make."""
+from provegym.rewards.success import success
+from provegym.types import Kind, Task, Trace
 
 
 class Measure(Struct, frozen=True):
@@ -75,17 +73,13 @@ def measure(task: Task, trace: Trace) -> Measure | None:
         kind=task.kind,
         server=task.servers[0] if task.servers else "",
         calls=made,
-        success=made == 0 if not truth else _solved(judged) and made <= truth + SPARE_CALLS,
+        success=success(task, trace, judged),
         coverage=judged.coverage if truth else None,
         over_called=made > truth if truth else None,
         abstained=made == 0 if not truth else None,
         premature=any(c.turn == 0 for c in trace.calls) if waiting else None,
         reward=judged.normalized,
     )
-
-
-def _solved(judged: Score) -> bool:
-    return judged.coverage == 1 and judged.argument == 1 and judged.state == 1
 
 
 def judge(
