@@ -21,6 +21,7 @@ from provegym import (
     cli_serve,
     cli_servers,
     cli_synth,
+    cli_view,
     tables,
     terminal,
 )
@@ -61,6 +62,9 @@ EXTRAS = {
     "mcp_types": "gateway",
     "httpx2": "gateway",
     "uvicorn": "gateway",
+    "uvloop": "gateway",
+    "httptools": "gateway",
+    "starlette": "gateway",
     "datasketch": "data",
     "py3langid": "data",
     "numpy": "eval",
@@ -159,6 +163,7 @@ app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
 app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 app.command(epilog=cli_add.EXAMPLES)(cli_add.add)
+app.command(epilog=cli_view.EXAMPLES)(cli_view.view)
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))
