@@ -180,7 +180,7 @@ def _listed(place: Place, request: Request, shape: lists.Shape) -> Any:
     asked = request.query_params
     of = place.tasks if shape is tasks.SHAPE else place.traces
     index = of(_asked(request, "file"))
-    against = place.traces(asked["against"]).place if asked.get("against") else None
+    against = _other(place, asked["against"]) if asked.get("against") else None
     wanted = lists.Wanted(
         filters={name: asked[name] for name in shape.facets if name in asked},
         text=asked.get("q", ""),
@@ -193,6 +193,13 @@ def _listed(place: Place, request: Request, shape: lists.Shape) -> Any:
         "orders": list(shape.orders),
         "progress": index.progress(),
     }
+
+
+def _other(place: Place, name: str) -> Path:
+    """Where the index of another file lies, with tables in it."""
+    index = place.traces(name)
+    with index.reading():
+        return index.place
 
 
 def _played(place: Place, task: str) -> list[dict[str, Any]]:
