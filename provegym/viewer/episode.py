@@ -16,6 +16,7 @@ from provegym.rewards.presets import preset as preset_of
 from provegym.rewards.state import same
 from provegym.rollout.loop import tools_at
 from provegym.types import Changes, Task, Trace
+from provegym.viewer import tasks
 from provegym.viewer.changed import Change, between
 from provegym.viewer.mistakes import FAILURES, first, of_call
 from provegym.viewer.traces import COMPONENTS
@@ -34,7 +35,7 @@ def shown(task: Task | None, trace: Trace, preset: str) -> dict[str, Any]:
     changes = changes_by_call(task, trace)
     return {
         **told,
-        "task": msgspec.to_builtins(task),
+        "task": tasks.shown(task),
         "score": msgspec.to_builtins(found.score),
         "bars": bars(found, chosen),
         "calls": [_call(note, changes) for note in found.calls],

@@ -86,6 +86,8 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def shown(task: Task) -> Any:
-    """A task as JSON, for the page."""
-    return {**msgspec.to_builtins(task), "perturbed": perturbed(task.perturbations)}
+def shown(task: Task) -> dict[str, Any]:
+    """A task as JSON, with every field of its turns, which a file leaves out where they are empty."""
+    turns = [msgspec.structs.asdict(turn) for turn in task.turns]
+    told: dict[str, Any] = msgspec.to_builtins({**msgspec.structs.asdict(task), "turns": turns})
+    return {**told, "perturbed": perturbed(task.perturbations)}

@@ -66,8 +66,9 @@ function draw(box, layer, turns) {
       const a = from.getBoundingClientRect(), b = to.getBoundingClientRect();
       const y1 = a.top - frame.top + a.height / 2, y2 = b.top - frame.top + b.height / 2;
       const x1 = a.left - frame.left - 2, x2 = b.left - frame.left - 3;
-      const out = Math.max(2, Math.min(x1, x2) - 12 - 5 * (lane++ % 4));
-      layer.append(s("path", { d: `M${x1} ${y1}C${out} ${y1} ${out} ${y2} ${x2} ${y2}`, "marker-end": "url(#tip)" }));
+      const out = 18 - 5 * (lane++ % 4);
+      const bend = Math.sign(y2 - y1) * 5;
+      layer.append(s("path", { d: `M${x1} ${y1}H${out + 5}Q${out} ${y1} ${out} ${y1 + bend}V${y2 - bend}Q${out} ${y2} ${out + 5} ${y2}H${x2}`, "marker-end": "url(#tip)" }));
     }
   }
 }

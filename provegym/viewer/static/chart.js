@@ -19,7 +19,7 @@ export function chart(title, steps, series) {
   const picture = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${known.map(([name, values]) => `${name} ${number(final(values), 2)}`).join(", ")}` },
     marks.map((m) => [s("line", { class: "grid", x1: LEFT, x2: RIGHT, y1: y(m), y2: y(m) }), s("text", { class: "up", x: LEFT - 5, y: y(m) + 4 }, String(m))]),
     [first, last].map((step, i) => s("text", { class: i ? "end" : "start", x: x(step), y: HEIGHT - 6 }, i && last !== steps.at(-1) ? "" : `step ${step}`)),
-    known.map(([, values], k) => [s("polyline", { class: `raw c${k % 6}`, points: points(values) }), s("polyline", { class: `mean c${k % 6}`, points: points(smooth(values)) })]),
+    known.map(([, values], k) => [known.length < 3 ? s("polyline", { class: `raw c${k % 6}`, points: points(values) }) : null, s("polyline", { class: `mean c${k % 6}`, points: points(smooth(values)) })]),
     steps.length === 1 ? known.map(([, values], k) => s("circle", { class: `c${k % 6}`, cx: x(first), cy: y(values[0]), r: 3 })) : null,
     cursor);
   const legend = h("p", { class: "legendline" });
@@ -50,7 +50,7 @@ const final = (values) => values.findLast((v) => v !== null && v !== undefined);
 
 /** Round numbers from at most `low` to at least `high`. */
 export function ticks(low, high) {
-  if (high - low < 1e-9) [low, high] = [low - 0.5, high + 0.5];
+  if (high - low < 1e-9) [low, high] = low < 0 ? [low - 0.5, high + 0.5] : [0, low * 2 || 1];
   const rough = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((m) => m >= rough * (1 - 1e-9));
@@ -67,6 +67,6 @@ export function funnel(total, lost, left, name) {
     h("span", { class: "track" }, h("i", { class: kind, style: { width: `${total ? (100 * n) / total : 0}%` } })),
     h("span", { class: "num" }, n.toLocaleString("en")), h("span", { class: "note" }, took ? `−${took.toLocaleString("en")}` : ""));
   return h("ol", { class: "funnel" }, bar("candidates", total, 0, "all"),
-    Object.entries(lost).map(([reason, n]) => bar(`without ${reason.replaceAll("_", " ").replaceAll(":", ": ")}`, (rest -= n), n, "rest")),
+    Object.entries(lost).map(([reason, n]) => bar(`${reason.replaceAll("_", " ").replaceAll(":", ": ")} dropped`, (rest -= n), n, "rest")),
     bar(name, left, 0, "left"));
 }

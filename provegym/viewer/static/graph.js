@@ -10,8 +10,9 @@ const WORDS = {
   bridge: "takes another server's value",
 };
 
-/** The picture with its controls; `chosen` is a tool, `choose(tool)` is called with another one. */
-export function graph(told, chosen, choose) {
+/** The picture with its controls; `wanted` is a tool, `choose(tool)` is called with another one. */
+export function graph(told, wanted, choose) {
+  const chosen = told.tools.includes(wanted) ? wanted : "";
   const places = layout(told);
   const columns = Math.ceil(Math.sqrt(told.servers.length));
   const size = [columns * CELL, Math.ceil(told.servers.length / columns) * CELL];
@@ -43,11 +44,11 @@ export function graph(told, chosen, choose) {
     h("div", { class: "graphbar" },
       h("label", { class: "inline" }, "Tool ", h("select", { onchange: (e) => choose(e.target.value) },
         h("option", { value: "" }, "all"), told.tools.map((name) => h("option", { value: name, selected: name === chosen }, name)))),
-      Object.entries(WORDS).map(([kind, words]) => h("span", { class: `legend ${kind}` }, h("i"), `${kind} (${number(told.pairs[kind] ?? 0)}): ${words}`)),
       h("span", { class: "buttons" },
         h("button", { "aria-label": "Zoom in", onclick: () => zoom(0.75) }, "+"),
         h("button", { "aria-label": "Zoom out", onclick: () => zoom(1.33) }, "−"),
-        h("button", { onclick: whole }, "Fit"))),
+        h("button", { onclick: whole }, "Fit")),
+      Object.entries(WORDS).map(([kind, words]) => h("span", { class: `legend ${kind}` }, h("i"), `${kind} (${number(told.pairs[kind] ?? 0)}): ${words}`))),
     h("div", { class: "graphpair" }, picture, panel));
 }
 

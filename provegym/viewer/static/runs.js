@@ -25,7 +25,7 @@ export async function update(query) {
   const all = await get("/api/runs");
   detail.parentElement.classList.toggle("one", query.run !== undefined);
   if (!all.length) return put(list, h("p", { class: "empty" }, "There is no run in this folder: no curves, no rejections."));
-  const run = all.find((r) => r.folder === query.run) ?? all.find((r) => r.curves.length) ?? all[0];
+  const run = all.find((r) => (r.folder || ".") === query.run) ?? all.find((r) => r.curves.length) ?? all[0];
   put(list, all.map((r) => h("a", { href: link("/runs", { run: r.folder || "." }), "aria-current": r === run ? "true" : null },
     h("span", { class: "top" }, h("b", {}, r.name), r.settings.run?.policy ? h("span", { class: "meta" }, r.settings.run.policy) : null),
     h("span", { class: "meta" }, [r.folder || "this folder", r.curves.length && count(r.curves.length, "curve"), r.played.length && count(r.played.length, "file of traces", "files of traces")].filter(Boolean).join(" · ")))));

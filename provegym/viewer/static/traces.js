@@ -97,7 +97,7 @@ function draw(asked, told, other, played) {
       h("h2", {}, trace.id),
       h("p", { class: "chips" },
         told.first?.kind ? h("button", { class: "jump", onclick: first }, `Jump to the first mistake: ${FAILURES[told.first.kind]}`) : told.task ? chip("no mistake", "good") : null,
-        told.tasks ? h("a", { class: "chip", href: link("/tasks", { file: told.tasks, id: trace.task_id }) }, `task ${trace.task_id}`) : chip(`task ${trace.task_id}`),
+        told.tasks ? h("a", { class: "chip", href: link("/tasks", { file: told.tasks, id: trace.task_id }) }, "its task") : chip(`task ${trace.task_id}`),
         told.task ? chip(told.task.kind, `kind-${told.task.kind}`) : null,
         presets(asked, told)),
       rest.length ? h("p", { class: "chips" }, h("span", { class: "note" }, "side by side with "), rest.slice(0, 12).map((p) =>
@@ -117,7 +117,7 @@ function single(told) {
   return [
     bars(told),
     h("div", { class: "pair" },
-      h("div", { class: "side" }, h("h3", {}, `What ${told.trace.policy || "the policy"} did`), chat(told)),
+      h("div", { class: "side" }, h("h3", {}, `Episode of ${told.trace.policy || "the policy"}`), chat(told)),
       told.task ? h("div", { class: "side" }, h("h3", {}, "Ground truth"), truth(told.task.turns, fate(told))) : null),
     h("div", { class: "endstate" }, h("h3", {}, "End state"), endState(told)),
     about(told),

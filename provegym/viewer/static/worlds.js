@@ -82,7 +82,7 @@ async function draw(query) {
 }
 
 function tools(told, query) {
-  return told.tool_list.map((t) => h("details", { class: "tool", open: query.tool === t.name },
+  return told.tool_list.map((t) => h("details", { class: "toolbox", open: query.tool === t.name },
     h("summary", {}, h("b", {}, t.name), " ", chip(t.effect, t.effect), " ", h("span", { class: "note" }, t.description)),
     parameters(t.parameters),
     t.refuses.length ? h("p", { class: "chips" }, h("span", { class: "note" }, "refuses "), t.refuses.map((code) => chip(code))) : null,
