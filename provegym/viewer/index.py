@@ -15,6 +15,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from io import BufferedReader
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
@@ -78,8 +79,10 @@ class Index:
             if self._thread and self._thread.is_alive():
                 return
             now = _state(self.path)
-            if now != self._seen:
+            if now is not None and now != self._seen:
                 self._seen = now
+                with self._opened() as (base, file):
+                    self._taken_up(base, file.fileno())  # nobody is told what is no longer so
                 self._thread = Thread(target=self._run, name=f"index {self.path}", daemon=True)
                 self._thread.start()
 
@@ -102,15 +105,28 @@ class Index:
 
     def update(self) -> None:
         """Index what is new, here and now. Raises `InputError` for a line that is no record."""
-        with contextlib.closing(self._open()) as base, self.path.open("rb") as file:
+        while not self._advanced():
+            pass
+
+    def _advanced(self) -> bool:
+        """Whether it went on to the end; not, where another process indexed the file meanwhile."""
+        with self._opened() as (base, file):
             start = self._taken_up(base, file.fileno())
             file.seek(start)
             for end, rows in self._batches(file, start):
-                self._commit(base, rows, end, file.fileno())
+                if not self._commit(base, rows, start, end, file.fileno()):
+                    return False
                 if self._stop.is_set():
-                    return
+                    return True
+                start = end
+        return True
 
-    def _batches(self, file: Any, start: int) -> Iterator[tuple[int, list[Row]]]:
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[tuple[sqlite3.Connection, BufferedReader]]:
+        with contextlib.closing(self._open()) as base, self.path.open("rb") as file:
+            yield base, file
+
+    def _batches(self, file: BufferedReader, start: int) -> Iterator[tuple[int, list[Row]]]:
         at, rows = start, list[Row]()
         for line in file:
             if not line.endswith(b"\n"):
@@ -129,10 +145,16 @@ class Index:
         except InputError as error:
             raise InputError(f"{self.path}, at byte {at}: {error}") from error
 
-    def _commit(self, base: sqlite3.Connection, rows: list[Row], end: int, file: int) -> None:
+    def _commit(
+        self, base: sqlite3.Connection, rows: list[Row], start: int, end: int, file: int
+    ) -> bool:
+        """Write the rows between two places, unless the index does not end at the first."""
         names = ["at", "size", *self._table.columns]
         marks = ", ".join("?" for _ in names)
-        with base:
+        with _transaction(base):
+            read = base.execute("SELECT value FROM told WHERE name = 'read'").fetchone()
+            if (int(read[0]) if read else 0) != start:
+                return False
             base.executemany(
                 f"INSERT INTO rows ({', '.join(names)}) VALUES ({marks})",
                 ([row.get(name) for name in names] for row in rows),
@@ -140,6 +162,7 @@ class Index:
             told = {"read": end, "tail": _tail(file, end), "inode": os.fstat(file).st_ino}
             told["state"] = repr(_state(self.path))
             base.executemany("INSERT OR REPLACE INTO told VALUES (?, ?)", list(told.items()))
+        return True
 
     def _taken_up(self, base: sqlite3.Connection, file: int) -> int:
         """Where to read on; 0 after everything was thrown away."""
@@ -160,7 +183,7 @@ class Index:
 
     def _empty(self, base: sqlite3.Connection) -> None:
         columns = ", ".join(f"{name} {kind}" for name, kind in self._table.columns.items())
-        with base:
+        with _transaction(base):
             base.execute("DROP TABLE IF EXISTS rows")
             base.execute(
                 f"CREATE TABLE rows (n INTEGER PRIMARY KEY, at INTEGER, size INTEGER, {columns})"
@@ -206,6 +229,14 @@ class Index:
         with self.path.open("rb") as file:
             file.seek(found["at"])
             return file.read(found["size"])
+
+
+@contextlib.contextmanager
+def _transaction(base: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and nobody else writes meanwhile."""
+    base.execute("BEGIN IMMEDIATE")
+    with base:
+        yield
 
 
 def _connected(place: Path) -> sqlite3.Connection:

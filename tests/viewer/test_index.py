@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -147,6 +148,45 @@ def test_what_was_committed_before_a_kill_is_taken_up(
     reader = Reader()
     assert ids(made(path, reader)) == list("abcde")
     assert reader.lines == 3  # a and b were committed
+
+
+def test_two_that_index_one_file_write_each_record_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "BATCH", 2)
+    path = tmp_path / "a.jsonl"
+    write(path, *"abcdefg")
+
+    class Overtaken(Reader):
+        """While it reads its fourth line, another one indexes the whole file."""
+
+        def __call__(self, line: bytes) -> Row:
+            if self.lines == 3:
+                made(path, Reader())
+            return super().__call__(line)
+
+    assert ids(made(path, Overtaken())) == list("abcdefg")
+
+
+def test_what_an_index_held_of_another_file_is_not_told_once_it_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, "old", "older")
+    made(path, Reader())
+    (tmp_path / "new").write_text('{"id": "new", "size": 3}\n' * 2, "utf-8")
+    (tmp_path / "new").replace(path)
+    started = Event()
+
+    class Waits(Reader):
+        def __call__(self, line: bytes) -> Row:
+            started.wait(30)
+            return super().__call__(line)
+
+    index = Index(path, TABLE, Waits())
+    index.refresh()
+    assert (ids(index), index.progress().done) == ([], 0)
+    started.set()
+    index.wait()
+    assert ids(index) == ["new", "new"]
 
 
 def test_a_broken_line_is_told_and_what_stands_before_it_is_listed(
