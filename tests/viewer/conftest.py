@@ -70,7 +70,8 @@ def poison(folder: Path) -> None:
         for record in lines:
             for turn in record.get("turns", ()):
                 turn["user"] = turn["reply"] = SCRIPT
-            for call in record.get("calls", ()):
+            turns = [call for turn in record.get("turns", ()) for call in turn.get("calls", ())]
+            for call in (*turns, *record.get("calls", ())):
                 call["result"] = {SCRIPT: SCRIPT}
                 call["arguments"] = {**call["arguments"], SCRIPT: SCRIPT}
             for message in record.get("messages", ()):
