@@ -42,6 +42,7 @@ NAMES = (
     "external",
     "design",
     "serve",
+    "view",
     "fleet",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
