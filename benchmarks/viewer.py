@@ -1,7 +1,7 @@
-"""What a file of 100,000 traces costs in `provegym view`: its index, a page of the list, a filter.
+"""What a file of 100,000 traces costs in `provegym view`: its index, a page of its list, a filter.
 
-Run `python -m benchmarks.viewer`, or `provegym bench viewer`. Times are of CPU, but for those that a
-browser sees, which are measured where Chromium and Playwright are installed.
+Run `python -m benchmarks.viewer`, or `provegym bench viewer`. Times are of CPU, but for those that
+a browser sees, which are measured where Chromium and Playwright are installed.
 """
 
 from __future__ import annotations

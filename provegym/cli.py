@@ -436,7 +436,9 @@ def report(
 def bench(
     name: Annotated[
         str | None,
-        typer.Argument(help="engine, reward, synth, gateway, fleet, viewer, soak; all but soak if none."),
+        typer.Argument(
+            help="engine, reward, synth, gateway, fleet, viewer, soak; all but soak if none."
+        ),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option(min=1, help="How long the soak takes; 600 if not given.")

@@ -1,9 +1,9 @@
 """An index on disk of a file of JSON Lines: where each record lies, and what lists filter by.
 
-It lies beside the file as `.NAME.view.sqlite`, or in a folder that goes with the process where that
-place cannot be written. A file that only grew is read on from where the index ends; any other change makes the
-index anew. Rows and the place up to which the file was read are committed together, so a kill at
-any moment leaves an index that is taken up again.
+It lies beside the file as `.NAME.view.sqlite`, or in a folder that goes with the process where
+that place cannot be written. A file that only grew is read on from where the index ends; any other
+change makes the index anew. Rows and the place up to which the file was read are committed
+together, so a kill at any moment leaves an index that is taken up again.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Place:
         return self._index(name, lambda: Index(path, tasks.TABLE, tasks.row))
 
     def traces(self, name: str) -> Index:
-        """The index of a file of traces, which are scored while it is made. Raises `UnknownName`."""
+        """The index of a file of traces, which are scored meanwhile. Raises `UnknownName`."""
         path = self.path(name, *PLAYED)
         return self._index(name, lambda: self._scored(name, path))
 

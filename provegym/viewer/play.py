@@ -92,8 +92,7 @@ class Game:
             "now": self.session.now.isoformat(),
             "user": msgspec.to_builtins(world.cast.user),
             "tools": [
-                {"server": b.place, **worlds.tool(b.tool)}
-                for name, b in world.tools.items()
+                {"server": b.place, **worlds.tool(b.tool)} for name, b in world.tools.items()
             ],
             "tables": list(worlds.tables(self.session)),
             "steps": [msgspec.to_builtins(step) for step, _ in self.steps],

@@ -24,7 +24,9 @@ ENDS = 0.2
 def listed(place: Place) -> list[dict[str, Any]]:
     """The folders that hold curves, tasks with rejections, or settings of a run."""
     files = place.files()
-    folders = sorted({_run_of(place.folder, f) for f in files if f.kind in ("curves", "rejections")})
+    folders = sorted(
+        {_run_of(place.folder, f) for f in files if f.kind in ("curves", "rejections")}
+    )
     return [_line(place, folder, files) for folder in folders]
 
 

@@ -87,7 +87,7 @@ def storable(text: str) -> str:
 
 
 def shown(task: Task) -> dict[str, Any]:
-    """A task as JSON, with every field of its turns, which a file leaves out where they are empty."""
+    """A task as JSON, with the fields of its turns that a file leaves out, too."""
     turns = [msgspec.structs.asdict(turn) for turn in task.turns]
     told: dict[str, Any] = msgspec.to_builtins({**msgspec.structs.asdict(task), "turns": turns})
     return {**told, "perturbed": perturbed(task.perturbations)}

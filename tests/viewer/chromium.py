@@ -46,8 +46,12 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
-def tab(browser: Browser, url: str, screen: str = "desktop") -> Iterator[Page]:
-    """A page of a fresh profile, which at its end must have met no error and asked nobody else."""
+def tab(
+    browser: Browser, url: str, screen: str = "desktop", error: str | None = None
+) -> Iterator[Page]:
+    """A page of a fresh profile, which at its end must have asked nobody else, and met no error but
+    those that hold the text `error`.
+    """
     context = browser.new_context(base_url=url, **SCREENS[screen])
     page = context.new_page()
     page.set_default_timeout(SECONDS)
@@ -57,7 +61,8 @@ def tab(browser: Browser, url: str, screen: str = "desktop") -> Iterator[Page]:
     page.on("request", lambda r: None if r.url.startswith(url) else met.append(r.url))
     yield page
     context.close()
-    assert not met, met
+    unexpected = [told for told in met if error is None or error not in told]
+    assert not unexpected, unexpected
 
 
 def shoot(page: Page, name: str) -> None:

@@ -14,10 +14,10 @@ import pytest
 from provegym.errors import InputError
 from provegym.gateway.http import background
 from provegym.gateway.settings import Settings
+from provegym.records import read
 from provegym.rewards.success import success
 from provegym.rewards.total import score
 from provegym.types import Task, Trace
-from provegym.records import read
 from provegym.viewer import app as viewer
 from tests.viewer.conftest import STEPS, curve
 
@@ -67,13 +67,18 @@ def test_another_name_or_another_page_is_turned_away(site: str, path: str) -> No
 
 def test_a_form_of_another_page_opens_no_session(site: str) -> None:
     answer = httpx2.post(f"{site}/api/play", content=b'{"servers":["banking"]}')
-    assert (answer.status_code, answer.json()["error"]) == (400, "the body has to be application/json")
+    assert (answer.status_code, answer.json()["error"]) == (
+        400,
+        "the body has to be application/json",
+    )
 
 
 def test_no_answer_may_run_a_script_that_is_not_ours(site: str) -> None:
     for path in PATHS:
         headers = httpx2.get(f"{site}{path}").headers
-        policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+        policy = dict(
+            part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";")
+        )
         assert policy["default-src"] == "'none'"
         assert policy["script-src"] == "'self'"
         assert headers["x-content-type-options"] == "nosniff"
@@ -115,14 +120,18 @@ def test_it_finds_the_files_by_their_kind(site: str) -> None:
     found = get(site, "/api/files")
     assert found["folder"] == "demo"
     kinds = {file["name"]: file["kind"] for file in found["files"]}
-    assert kinds == {
-        TASKS: "tasks",
-        "train/conversations.jsonl": "conversations",
-        "train/rejections.jsonl": "rejections",
-        AFTER: "traces",
-        BEFORE: "traces",
-        "grpo/curves.jsonl": "curves",
-    } or kinds.pop("train/graph.json") == "graph"
+    assert (
+        kinds
+        == {
+            TASKS: "tasks",
+            "train/conversations.jsonl": "conversations",
+            "train/rejections.jsonl": "rejections",
+            AFTER: "traces",
+            BEFORE: "traces",
+            "grpo/curves.jsonl": "curves",
+        }
+        or kinds.pop("train/graph.json") == "graph"
+    )
 
 
 def test_all_servers_are_there_with_their_tools_and_tables(site: str) -> None:
@@ -255,11 +264,16 @@ def test_what_cannot_be_answered_is_one_clear_line(site: str) -> None:
     assert refused(site, "/api/server", name="bank")[1].startswith("unknown server 'bank'; known:")
     assert refused(site, "/api/server", name="banking", seed="-1")[0] == 400
     assert refused(site, "/api/rows", server="banking", table="nope")[0] == 404
-    assert refused(site, "/api/task", file=TASKS, id="nope") == (404, "unknown task 'nope'; known: ")
+    assert refused(site, "/api/task", file=TASKS, id="nope") == (
+        404,
+        "unknown task 'nope'; known: ",
+    )
     listed(site, "/api/traces", AFTER)
     some = listed(site, "/api/traces", AFTER)["rows"][0]["id"]
     assert "unknown preset" in refused(site, "/api/trace", file=AFTER, id=some, preset="kind")[1]
-    told = httpx2.post(f"{site}/api/play", content=b"[", headers={"content-type": "application/json"})
+    told = httpx2.post(
+        f"{site}/api/play", content=b"[", headers={"content-type": "application/json"}
+    )
     assert told.status_code == 400
 
 
@@ -286,4 +300,6 @@ def test_traces_that_are_written_meanwhile_are_listed(url: str, run: Path) -> No
     with path.open("a", encoding="utf-8") as file:
         file.writelines(lines[5:])
     assert listed(url, "/api/traces", AFTER)["total"] == 12
-    assert json.loads(lines[-1])["id"] in [r["id"] for r in listed(url, "/api/traces", AFTER)["rows"]]
+    assert json.loads(lines[-1])["id"] in [
+        r["id"] for r in listed(url, "/api/traces", AFTER)["rows"]
+    ]

@@ -101,7 +101,9 @@ def test_every_page_is_there_and_axe_finds_nothing_serious(
 def test_the_start_leads_to_what_the_folder_holds(page: Page) -> None:
     page.goto("/")
     expect(page).to_have_url(re.compile("/traces"))
-    expect(page.get_by_role("link", name="Traces", exact=True)).to_have_attribute("aria-current", "page")
+    expect(page.get_by_role("link", name="Traces", exact=True)).to_have_attribute(
+        "aria-current", "page"
+    )
 
 
 # -- worlds ------------------------------------------------------------------------------------
@@ -205,7 +207,9 @@ def test_every_reference_is_an_arrow(page: Page, made: Path) -> None:
 def test_tasks_are_filtered_in_the_page_and_the_address_keeps_it(page: Page, made: Path) -> None:
     wanted = [task.id for task in read(made / TASKS, Task) if "calendar" in task.servers]
     page.goto(f"/tasks?file={TASKS}")
-    page.get_by_role("combobox", name="server", exact=True).select_option(label=f"calendar ({len(wanted)})")
+    page.get_by_role("combobox", name="server", exact=True).select_option(
+        label=f"calendar ({len(wanted)})"
+    )
     expect(page.locator(".rows a")).to_have_count(len(wanted))
     page.reload()
     expect(page.locator(".rows a")).to_have_count(len(wanted))
@@ -263,7 +267,10 @@ def test_what_a_trace_holds_is_never_run(browser: Browser, run: Path) -> None:
     poison(run)
     settings = Settings(port=0)
     with background(app(run, settings), settings) as url, tab(browser, url) as page:
-        for path, file, seen in (("tasks", TASKS, ".truth .call"), ("traces", AFTER, ".chat .call")):
+        for path, file, seen in (
+            ("tasks", TASKS, ".truth .call"),
+            ("traces", AFTER, ".chat .call"),
+        ):
             page.goto(f"/{path}?file={file}")
             page.locator(".rows a", has_text="<script>").first.click()
             expect(page.locator(seen).first).to_contain_text("<script>")
@@ -289,7 +296,9 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None
         expect(steps).to_contain_text(f"{STEPS + 1} steps")
         expect(page.locator(".chip", has_text="live")).to_have_count(1)
         figure = page.get_by_role("img", name=re.compile("^Reward"))
-        expect(figure).to_have_attribute("aria-label", f"Reward, normalized: reward {0.05 * 13:.2f}")
+        expect(figure).to_have_attribute(
+            "aria-label", f"Reward, normalized: reward {0.05 * 13:.2f}"
+        )
 
 
 # -- the frame ---------------------------------------------------------------------------------
@@ -314,6 +323,6 @@ def test_keys_change_the_page_the_theme_and_tell_of_themselves(page: Page) -> No
 
 
 def test_what_does_not_exist_is_told_in_the_page(browser: Browser, site: str) -> None:
-    with pytest.raises(AssertionError, match="404"), tab(browser, site) as page:
+    with tab(browser, site, error="404") as page:
         page.goto("/worlds?server=bank")
         expect(page.get_by_role("alert")).to_contain_text("unknown server 'bank'")

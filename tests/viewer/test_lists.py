@@ -104,7 +104,7 @@ def test_pages_follow_each_other_without_a_gap(tmp_path: Path) -> None:
 
 
 def test_orders_and_filters_that_do_not_exist_are_refused(made: Index) -> None:
-    with pytest.raises(UnknownName, match="unknown order 'r.n; DROP'"):
+    with pytest.raises(UnknownName, match=r"unknown order 'r\.n; DROP'"):
         page(made, SHAPE, Wanted(order="r.n; DROP"))
     with pytest.raises(UnknownName, match="unknown filter 'id'"):
         page(made, SHAPE, Wanted(filters={"id": "a"}))

@@ -52,12 +52,20 @@ function taken(call, key) {
   return refs.map(([, ref]) => chip(`from ${ref.call}`, "ref", ref.path));
 }
 
+/** The lane of an arrow between two heights: the nearest that is free there, of four. */
+function lane(lanes, top, bottom) {
+  let free = lanes.findIndex((end) => end < top);
+  if (free < 0) free = lanes.length < 4 ? lanes.length : lanes.indexOf(Math.min(...lanes));
+  lanes[free] = bottom;
+  return free;
+}
+
 function draw(box, layer, turns) {
   const frame = box.getBoundingClientRect();
   layer.setAttribute("width", frame.width);
   layer.setAttribute("height", frame.height);
   layer.replaceChildren(s("defs", {}, s("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, s("path", { d: "M0 0L8 4L0 8z" }))));
-  let lane = 0;
+  const lanes = [];
   for (const call of turns.flatMap((turn) => turn.calls)) {
     for (const [pointer, ref] of Object.entries(call.refs)) {
       const from = box.querySelector(`[data-gives="${CSS.escape(`${ref.call} ${ref.path}`)}"]`);
@@ -66,7 +74,7 @@ function draw(box, layer, turns) {
       const a = from.getBoundingClientRect(), b = to.getBoundingClientRect();
       const y1 = a.top - frame.top + a.height / 2, y2 = b.top - frame.top + b.height / 2;
       const x1 = a.left - frame.left - 2, x2 = b.left - frame.left - 3;
-      const out = 18 - 5 * (lane++ % 4);
+      const out = 18 - 5 * lane(lanes, Math.min(y1, y2), Math.max(y1, y2));
       const bend = Math.sign(y2 - y1) * 5;
       layer.append(s("path", { d: `M${x1} ${y1}H${out + 5}Q${out} ${y1} ${out} ${y1 + bend}V${y2 - bend}Q${out} ${y2} ${out + 5} ${y2}H${x2}`, "marker-end": "url(#tip)" }));
     }

@@ -44,7 +44,7 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
 
   async function ask(key, params, files, query) {
     clearTimeout(timer);
-    rows.setAttribute("aria-busy", "true");
+    if (!answered) rows.setAttribute("aria-busy", "true");
     const found = await get(path, params);
     if (key !== asked) return;
     rows.removeAttribute("aria-busy");

@@ -71,7 +71,7 @@ function row(t, params) {
       h("span", { class: "num" }, number(t.reward, 2)),
       params.against && gain !== null ? h("span", { class: `num ${gain < 0 ? "bad" : gain > 0 ? "good" : ""}` }, `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(2)}`) : null),
     h("span", { class: "line" }, t.said),
-    h("span", { class: "meta" }, [t.result, t.failure && FAILURES[t.failure] + (t.place === null ? "" : ` at #${t.place}`), `${t.calls} of ${count(t.needed ?? 0, "call")}`, t.kind].filter(Boolean).join(" · ")),
+    h("span", { class: "meta" }, [t.result, t.failure && FAILURES[t.failure] + (t.place === null ? "" : ` at #${t.place}`), count(t.calls, "call") + (t.needed === null ? "" : `, ${t.needed} needed`), t.kind].filter(Boolean).join(" · ")),
   ];
 }
 
