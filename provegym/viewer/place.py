@@ -78,18 +78,15 @@ class Place:
         """How tasks are found while traces are scored. The whole file is indexed first."""
         if not source:
             return lambda _: None
-        index = Index(self.path(source, "tasks"), tasks.TABLE, tasks.row)
 
         @lru_cache(maxsize=KEPT_TASKS)
         def task_of(name: str) -> Task | None:
+            index = self.tasks(source)
+            index.wait()
             line = index.line(name)
             return tasks.slim(tasks.read(line)) if line else None
 
-        def ready(name: str) -> Task | None:
-            self.tasks(source).wait()
-            return task_of(name)
-
-        return ready
+        return task_of
 
     def close(self) -> None:
         """Stop indexing."""

@@ -29,7 +29,7 @@ SCREENS: dict[str, dict[str, Any]] = {
         "has_touch": True,
     },
 }
-SECONDS = 12_000
+SECONDS = 60_000
 """Milliseconds that anything may take on a busy machine."""
 
 
