@@ -97,21 +97,11 @@ class Place:
 
     def task(self, file: str, name: str) -> Task:
         """A task of a file. Raises `UnknownName`."""
-        index = self.tasks(file)
-        line = index.line(name)
-        if line is None:
-            index.wait()
-            line = index.line(name)
-        if line is None:
-            raise UnknownName("task", name, [])
-        return tasks.read(line)
+        return tasks.read(_line(self.tasks(file), "task", name))
 
     def trace(self, file: str, name: str) -> Trace:
         """A trace of a file. Raises `UnknownName`."""
-        line = self.traces(file).line(name)
-        if line is None:
-            raise UnknownName("trace", name, [])
-        return traces.read(line)
+        return traces.read(_line(self.traces(file), "trace", name))
 
     def task_of(self, file: str, trace: Trace) -> Task | None:
         """The task that a trace of a file was made from, None where it is not known."""
@@ -148,6 +138,17 @@ class Place:
     def _version(self, path: Path) -> str:
         found = path.stat()
         return self._hash(path, found.st_size, found.st_mtime_ns)
+
+
+def _line(index: Index, what: str, name: str) -> bytes:
+    """The line of a record. One that is not indexed yet is waited for. Raises `UnknownName`."""
+    line = index.line(name)
+    if line is None:
+        index.wait()
+        line = index.line(name)
+    if line is None:
+        raise UnknownName(what, name, [])
+    return line
 
 
 def _hash(path: Path, size: int, time: int) -> str:

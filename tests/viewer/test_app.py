@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from provegym import cli
 from provegym.errors import InputError
 from provegym.gateway.http import background
 from provegym.gateway.settings import Settings
@@ -303,3 +307,24 @@ def test_traces_that_are_written_meanwhile_are_listed(url: str, run: Path) -> No
     assert json.loads(lines[-1])["id"] in [
         r["id"] for r in listed(url, "/api/traces", AFTER)["rows"]
     ]
+
+
+# -- the verb ----------------------------------------------------------------------------------
+
+
+def test_the_verb_serves_a_folder_until_it_is_interrupted(made: Path) -> None:
+    command = [sys.executable, "-c", "from provegym import cli; cli.main()", "view", str(made)]
+    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        where = re.fullmatch(r"look at (http://127\.0\.0\.1:\d+)\n", process.stderr.readline())
+        assert where
+        assert get(where[1], "/api/files")["folder"] == "demo"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+def test_the_verb_refuses_what_is_no_folder_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.call(["view", str(tmp_path / "nope")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

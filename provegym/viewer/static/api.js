@@ -24,10 +24,8 @@ async function answer(response) {
   throw new Error(told.error?.message ?? told.error ?? `the server answered ${response.status}`);
 }
 
-let files;
-
-/** The files of some kinds; asked for once a page. */
+/** The files of some kinds, as they are now. */
 export async function filesOf(...kinds) {
-  files = await get("/api/files");
-  return files.files.filter((file) => kinds.includes(file.kind));
+  const { files } = await get("/api/files");
+  return files.filter((file) => kinds.includes(file.kind));
 }
