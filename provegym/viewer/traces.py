@@ -79,7 +79,7 @@ def row_maker(task_of: TaskOf) -> Callable[[bytes], Row]:
             "calls": len(trace.calls),
             "stop": trace.stop_reason,
             "result": "unscored",
-            "failure": "",
+            "failure": "unscored",
             "said": storable(_said(trace))[:SAID],
         }
         return told if task is None else {**told, **judged(task, trace)}
@@ -97,7 +97,7 @@ def judged(task: Task, trace: Trace) -> dict[str, Any]:
         "server": ",".join(task.servers),
         "needed": len(task.ground_truth),
         "result": "masked" if score.masked else done,
-        "failure": mistake.kind,
+        "failure": mistake.kind or "none",
         "place": mistake.position,
         "reward": score.normalized,
         **{name: getattr(score, name) for name in COMPONENTS},

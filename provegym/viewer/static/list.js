@@ -59,7 +59,7 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
 
   function draw(found, files, params) {
     if (!controls.contains(document.activeElement)) put(controls, tools(found, files, params));
-    put(rows, found.rows.map((r) => h("a", { href: here({ id: r.id }), "data-id": r.id }, row(r, params))),
+    put(rows, found.rows.map((r) => h("a", { href: here({ id: r.id, besideid: "", at: "" }), "data-id": r.id }, row(r, params))),
       found.rows.length ? null : h("p", { class: "empty" }, found.progress.done < found.progress.total ? "Indexing…" : "Nothing fits."));
     mark(new URLSearchParams(location.search).get("id"));
     put(foot, pages(found, params), progress(found.progress));
@@ -82,17 +82,12 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
     const values = Object.entries(counts);
     if (values.every(([v]) => /^\d+$/.test(v))) values.sort((a, b) => a[0] - b[0]);
     if (chosen !== undefined && !(chosen in counts)) values.push([chosen, 0]);
-    const options = values.map(([v, n]) => [v, `${names[name]?.[v] ?? (v === "" ? "none" : human(v))} (${n.toLocaleString("en")})`]);
+    const options = values.map(([v, n]) => [v, `${names[name]?.[v] ?? human(v || "not told")} (${n.toLocaleString("en")})`]);
     return choice(human(name), name, [[null, "any"], ...options], chosen ?? null);
   }
 
   function choice(label, name, options, chosen, also = { offset: "" }, whole = false) {
-    const change = (e) => {
-      const value = options[e.target.selectedIndex][0];
-      const target = new URL(here({ ...also, [name]: value }), location.href);
-      if (value === "") target.searchParams.set(name, ""); // the empty value is a filter, too
-      go(target.pathname + target.search);
-    };
+    const change = (e) => go(here({ ...also, [name]: options[e.target.selectedIndex][0] }));
     return h("label", { class: whole ? "whole" : null }, h("span", {}, label),
       h("select", { class: chosen !== null && chosen !== undefined && name !== "file" && name !== "order" ? "set" : null, onchange: change },
         options.map(([v, text]) => h("option", { selected: v === chosen }, text))));

@@ -8,7 +8,7 @@ import { listing } from "./list.js";
 
 const FACETS = ["result", "failure", "policy", "server", "kind", "stop"];
 const FAILURES = {
-  "": "no mistake", malformed: "a call that is no JSON", unknown_tool: "tool not offered",
+  none: "no mistake", unscored: "not scored", malformed: "a call that is no JSON", unknown_tool: "tool not offered",
   invalid_arguments: "refused by the schema", tool_error: "refused by the tool",
   unneeded: "stands for nothing", order: "out of order", values: "another value",
   missing: "call not made", state: "another end state", masked: "our fault",
@@ -71,7 +71,7 @@ function row(t, params) {
       h("span", { class: "num" }, number(t.reward, 2)),
       params.against && gain !== null ? h("span", { class: `num ${gain < 0 ? "bad" : gain > 0 ? "good" : ""}` }, `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(2)}`) : null),
     h("span", { class: "line" }, t.said),
-    h("span", { class: "meta" }, [t.result, t.failure && FAILURES[t.failure] + (t.place === null ? "" : ` at #${t.place}`), count(t.calls, "call") + (t.needed === null ? "" : `, ${t.needed} needed`), t.kind].filter(Boolean).join(" · ")),
+    h("span", { class: "meta" }, [t.result, t.failure !== "none" && FAILURES[t.failure] + (t.place === null ? "" : ` at #${t.place}`), count(t.calls, "call") + (t.needed === null ? "" : `, ${t.needed} needed`), t.kind].filter(Boolean).join(" · ")),
   ];
 }
 
