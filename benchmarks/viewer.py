@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -52,8 +53,7 @@ def tasks(count: int) -> list[Task]:
     graph = build([servers.load(name) for name in NAMES], worlds=1, tries=1)
     maker = Maker(Plan(0, NAMES, NAMES), Synth(limit=count, tools_per_task=8), graph)
     made = (maker.make(i) for i in range(4 * count))
-    found = [c.task for c in made if isinstance(c, Candidate)]
-    return found[:count]
+    return list(islice((c.task for c in made if isinstance(c, Candidate)), count))
 
 
 def played(task: Task, trial: int) -> Trace:
