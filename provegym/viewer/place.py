@@ -16,6 +16,7 @@ from provegym.types import Task, Trace
 from provegym.viewer import tasks, traces
 from provegym.viewer.files import Found, Kind, look, named
 from provegym.viewer.index import Index
+from provegym.viewer.traces import TaskOf
 
 FRESH_SECONDS = 1.0
 """How long what a folder holds is remembered."""
@@ -74,7 +75,7 @@ class Place:
         table = replace(traces.TABLE, identity=f"{source} {version}")
         return Index(path, table, traces.row_maker(self._task_of(source)))
 
-    def _task_of(self, source: str) -> traces.TaskOf:
+    def _task_of(self, source: str) -> TaskOf:
         """How tasks are found while traces are scored. The whole file is indexed first."""
         if not source:
             return lambda _: None

@@ -96,7 +96,7 @@ def graph_at(path: Path) -> dict[str, Any]:
 
 def _graph(found: Graph) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(found)
-    effects = {}
+    effects: dict[str, str] = {}
     for name in found.servers:
         if name in servers.SERVERS:
             effects |= {t.name: t.effect for t in servers.load(name).tools.values()}
