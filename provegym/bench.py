@@ -81,6 +81,14 @@ def _fleet() -> Iterator[Row]:
         yield row(what, value, target, unit, at_most)
 
 
+def _viewer() -> Iterator[Row]:
+    if not find_spec("starlette"):
+        yield Row("viewer", "skipped: starlette is not installed", "", "")
+        return
+    for what, value, target, unit in load("viewer").measure():
+        yield row(f"100,000 traces, {what}", value, target, unit, at_most)
+
+
 def _soak(seconds: float | None) -> Iterator[Row]:
     module = load("soak")
     came = module.measure(seconds or module.SECONDS)
@@ -102,6 +110,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "synth": _synth,
     "gateway": _gateway,
     "fleet": _fleet,
+    "viewer": _viewer,
 }
 """The benchmarks by name, in the order in which they run; the soak runs only by its name."""
 

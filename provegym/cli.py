@@ -22,6 +22,7 @@ from provegym import (
     cli_serve,
     cli_servers,
     cli_synth,
+    cli_view,
     tables,
     terminal,
 )
@@ -62,6 +63,9 @@ EXTRAS = {
     "mcp_types": "gateway",
     "httpx2": "gateway",
     "uvicorn": "gateway",
+    "uvloop": "gateway",
+    "httptools": "gateway",
+    "starlette": "gateway",
     "datasketch": "data",
     "py3langid": "data",
     "numpy": "eval",
@@ -181,6 +185,7 @@ app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
 app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 app.command(epilog=cli_add.EXAMPLES)(cli_add.add)
+app.command(epilog=cli_view.EXAMPLES)(cli_view.view)
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))
@@ -468,7 +473,9 @@ def report(
 def bench(
     name: Annotated[
         str | None,
-        typer.Argument(help="engine, reward, synth, gateway, fleet, soak; all but soak if none."),
+        typer.Argument(
+            help="engine, reward, synth, gateway, fleet, viewer, soak; all but soak if none."
+        ),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option(min=1, help="How long the soak takes; 600 if not given.")

@@ -35,6 +35,7 @@ ANY = {
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add"),
     *("cli_benchmark", "contestants"),
     *("showing", "names", "section", "config_ablations", "ablation"),
+    "cli_view",
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -60,10 +61,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "train": EPISODE | {"config", "llm", "rewards", "dataset", "evals"},
     "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
     "report": CORE | {"config", "rewards", "evals", "dataset"},
-    "viewer": EPISODE | {"rewards"},
     "section": set(),
     "config_ablations": {"section"},
     "config": {"errors", "types", "section", "config_ablations"},
+    # graph: the picture and its evidence; gateway: one way to serve, and to refuse strangers
+    "viewer": EPISODE | {"rewards", "graph", "gateway"},
     "worlds": CORE | {"world", "servers"},
     "scoring": ANY,  # the orchestration over the parts
     "ablation": ANY,  # many runs over one set of tasks
@@ -84,6 +86,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli_add": ANY,
     "cli_benchmark": ANY,
     "contestants": ANY,  # models, agents over the gateway, policies that training wrote
+    "cli_view": ANY,
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""
@@ -120,7 +123,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "httptools": ("gateway/",),
     "typer": (
         *("cli.py", "cli_servers.py", "cli_dataset.py", "cli_graph.py", "cli_synth.py"),
-        *("cli_serve.py", "cli_add.py", "cli_benchmark.py", "options.py"),
+        *("cli_serve.py", "cli_add.py", "cli_benchmark.py", "cli_view.py", "options.py"),
     ),
     "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),

@@ -43,6 +43,7 @@ NAMES = (
     "external",
     "design",
     "serve",
+    "view",
     "fleet",
     "benchmark",
 )

@@ -15,10 +15,8 @@ from provegym.evals.stats import Estimate, mean, paired_difference, pass_hats, r
 from provegym.pairs import pairs
 from provegym.records import read_distinct
 from provegym.rewards import PRESETS, score
-from provegym.types import Kind, Score, Task, Trace
-
-SPARE_CALLS = 1
-"""Calls beyond the ground truth that a successful episode may make."""
+from provegym.rewards.success import success
+from provegym.types import Kind, Task, Trace
 
 
 class Measure(Struct, frozen=True):
@@ -95,7 +93,7 @@ def measure(task: Task, trace: Trace) -> Measure | None:
         kind=task.kind,
         server=task.servers[0] if task.servers else "",
         calls=made,
-        success=made == 0 if not truth else _solved(judged) and made <= truth + SPARE_CALLS,
+        success=success(task, trace, judged),
         coverage=judged.coverage if truth else None,
         over_called=made > truth if truth else None,
         abstained=made == 0 if not truth else None,
@@ -105,10 +103,6 @@ def measure(task: Task, trace: Trace) -> Measure | None:
         recovered=_solved(judged) if truth and failed else None,
         chain=truth,
     )
-
-
-def _solved(judged: Score) -> bool:
-    return judged.coverage == 1 and judged.argument == 1 and judged.state == 1
 
 
 def judge(

@@ -1,0 +1,1 @@
+"""`provegym view`: a local web page over worlds, tasks, traces and runs."""

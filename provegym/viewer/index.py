@@ -1,0 +1,275 @@
+"""An index on disk of a file of JSON Lines: where each record lies, and what lists filter by.
+
+It lies beside the file as `.NAME.view.sqlite`, or in a folder that goes with the process where
+that place cannot be written. A file that only grew is read on from where the index ends; any other
+change makes the index anew. Rows and the place up to which the file was read are committed
+together, so a kill at any moment leaves an index that is taken up again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from io import BufferedReader
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+
+from msgspec import Struct
+
+from provegym.errors import InputError
+
+VERSION = 1
+"""Of the tables; another one in a file makes it anew."""
+BATCH = 500
+"""Records that are committed at once."""
+_TAIL = 4096
+"""Bytes before the place read up to that must be the same for the file to have only grown."""
+
+Row = dict[str, Any]
+"""The columns of one record."""
+MakeRow = Callable[[bytes], Row]
+"""From a line to its columns. Raises `InputError` for one that cannot be read."""
+
+
+class Table(Struct, frozen=True):
+    """The columns that a kind of file is listed by, as SQLite declares them, and those that get
+    an index of their own.
+    """
+
+    columns: dict[str, str]
+    indexed: tuple[str, ...] = ()
+    identity: str = ""
+    """What else shapes the rows, as the file of tasks that traces are scored against."""
+
+
+class Progress(Struct, frozen=True):
+    """How much of a file is indexed, in bytes, and what stopped it, if anything did."""
+
+    done: int
+    total: int
+    error: str = ""
+
+
+class Index:
+    """The index of one file; it is made in a thread, and can be asked meanwhile."""
+
+    def __init__(self, path: Path, table: Table, make_row: MakeRow) -> None:
+        self.path = path
+        self._table = table
+        self._make_row = make_row
+        self._lock = Lock()
+        self._thread: Thread | None = None
+        self._stop = Event()
+        self._error = ""
+        self._seen: tuple[int, int, int] | None = None
+        self.place = _writable_place(path)
+        """Where the index lies."""
+
+    # -- making it ---------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """See whether the file changed, and begin to index what is new; returns at once."""
+        with self._lock:
+            if self._thread and self._thread.is_alive():
+                return
+            now = _state(self.path)
+            if now is not None and now != self._seen:
+                self._seen = now
+                with self._opened() as (base, file):
+                    self._taken_up(base, file.fileno())  # nobody is told what is no longer so
+                self._thread = Thread(target=self._run, name=f"index {self.path}", daemon=True)
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Return once everything that `refresh` began is done."""
+        if self._thread:
+            self._thread.join()
+
+    def close(self) -> None:
+        """Stop indexing; what is committed stays."""
+        self._stop.set()
+        self.wait()
+
+    def _run(self) -> None:
+        try:
+            self._error = ""
+            self.update()
+        except (InputError, OSError, sqlite3.Error) as error:
+            self._error = str(error)
+
+    def update(self) -> None:
+        """Index what is new, here and now. Raises `InputError` for a line that is no record."""
+        while not self._advanced():
+            pass
+
+    def _advanced(self) -> bool:
+        """Whether it went on to the end; not, where another process indexed the file meanwhile."""
+        with self._opened() as (base, file):
+            start = self._taken_up(base, file.fileno())
+            file.seek(start)
+            for end, rows in self._batches(file, start):
+                if not self._commit(base, rows, start, end, file.fileno()):
+                    return False
+                if self._stop.is_set():
+                    return True
+                start = end
+        return True
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[tuple[sqlite3.Connection, BufferedReader]]:
+        with contextlib.closing(self._open()) as base, self.path.open("rb") as file:
+            yield base, file
+
+    def _batches(self, file: BufferedReader, start: int) -> Iterator[tuple[int, list[Row]]]:
+        at, rows = start, list[Row]()
+        for line in file:
+            if not line.endswith(b"\n"):
+                break  # half a line: whoever writes it has not finished
+            if line.strip():
+                rows.append({"at": at, "size": len(line), **self._row(line, at)})
+            at += len(line)
+            if len(rows) >= BATCH:
+                yield at, rows
+                rows = []
+        yield at, rows
+
+    def _row(self, line: bytes, at: int) -> Row:
+        try:
+            return self._make_row(line)
+        except InputError as error:
+            raise InputError(f"{self.path}, at byte {at}: {error}") from error
+
+    def _commit(
+        self, base: sqlite3.Connection, rows: list[Row], start: int, end: int, file: int
+    ) -> bool:
+        """Write the rows between two places, unless the index does not end at the first."""
+        names = ["at", "size", *self._table.columns]
+        marks = ", ".join("?" for _ in names)
+        with _transaction(base):
+            read = base.execute("SELECT value FROM told WHERE name = 'read'").fetchone()
+            if (int(read[0]) if read else 0) != start:
+                return False
+            base.executemany(
+                f"INSERT INTO rows ({', '.join(names)}) VALUES ({marks})",
+                ([row.get(name) for name in names] for row in rows),
+            )
+            told = {"read": end, "tail": _tail(file, end), "inode": os.fstat(file).st_ino}
+            told["state"] = repr(_state(self.path))
+            base.executemany("INSERT OR REPLACE INTO told VALUES (?, ?)", list(told.items()))
+        return True
+
+    def _taken_up(self, base: sqlite3.Connection, file: int) -> int:
+        """Where to read on; 0 after everything was thrown away."""
+        told = dict(base.execute("SELECT name, value FROM told"))
+        read, state = int(told.get("read", 0)), os.fstat(file)
+        same = str(told.get("inode")) == str(state.st_ino) and read <= state.st_size
+        if same and told.get("identity") == self._identity():
+            unchanged = told.get("state") == repr(_state(self.path))
+            grown = read < state.st_size and told.get("tail") == _tail(file, read)
+            if unchanged or grown:
+                return read
+        self._empty(base)
+        return 0
+
+    def _identity(self) -> str:
+        told = repr((VERSION, sorted(self._table.columns.items()), self._table.identity))
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    def _empty(self, base: sqlite3.Connection) -> None:
+        columns = ", ".join(f"{name} {kind}" for name, kind in self._table.columns.items())
+        with _transaction(base):
+            base.execute("DROP TABLE IF EXISTS rows")
+            base.execute(
+                f"CREATE TABLE rows (n INTEGER PRIMARY KEY, at INTEGER, size INTEGER, {columns})"
+            )
+            for name in self._table.indexed:
+                base.execute(f"CREATE INDEX by_{name} ON rows ({name})")
+            base.execute("DELETE FROM told")
+            base.execute("INSERT INTO told VALUES ('identity', ?)", (self._identity(),))
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return _connected(self.place)
+        except sqlite3.OperationalError:
+            raise  # busy, or a full disk: not the file's fault
+        except sqlite3.DatabaseError:  # somebody wrote over it; it holds nothing that is lost
+            self.place.unlink(missing_ok=True)
+            return _connected(self.place)
+
+    # -- asking it ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection to ask with, whose rows are read by name; None of them may be there yet."""
+        with contextlib.closing(self._open()) as base:
+            if not base.execute("SELECT 1 FROM sqlite_master WHERE name = 'rows'").fetchone():
+                self._empty(base)
+            base.row_factory = sqlite3.Row
+            yield base
+
+    def progress(self) -> Progress:
+        """How far it is."""
+        with self.reading() as base:
+            found = base.execute("SELECT value FROM told WHERE name = 'read'").fetchone()
+        size = self.path.stat().st_size if self.path.exists() else 0
+        return Progress(min(int(found[0]) if found else 0, size), size, self._error)
+
+    def line(self, name: str) -> bytes | None:
+        """The line of the record with that id, None where none is indexed."""
+        with self.reading() as base:
+            found = base.execute("SELECT at, size FROM rows WHERE id = ?", (name,)).fetchone()
+        if found is None:
+            return None
+        with self.path.open("rb") as file:
+            file.seek(found["at"])
+            return file.read(found["size"])
+
+
+@contextlib.contextmanager
+def _transaction(base: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and nobody else writes meanwhile."""
+    base.execute("BEGIN IMMEDIATE")
+    with base:
+        yield
+
+
+def _connected(place: Path) -> sqlite3.Connection:
+    base = sqlite3.connect(place, timeout=30)
+    base.execute("PRAGMA journal_mode=WAL")
+    base.execute("PRAGMA synchronous=NORMAL")
+    base.execute("CREATE TABLE IF NOT EXISTS told (name TEXT PRIMARY KEY, value)")
+    return base
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """What tells one version of a file from another without reading it; None where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _tail(file: int, end: int) -> str:
+    """Hash of the last bytes before a place."""
+    start = max(0, end - _TAIL)
+    return hashlib.sha256(os.pread(file, end - start, start)).hexdigest()
+
+
+def _writable_place(path: Path) -> Path:
+    name = f".{path.name}.view.sqlite"
+    if os.access(path.parent, os.W_OK):
+        return path.parent / name
+    mark = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return Path(_temporary().name) / f"{mark}{name}"
+
+
+@lru_cache(maxsize=1)
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="provegym-view-")

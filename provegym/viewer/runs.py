@@ -1,0 +1,129 @@
+"""Runs as the page shows them, also while they go on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from provegym.errors import InputError
+from provegym.records import read_manifest
+from provegym.viewer.files import Found
+from provegym.viewer.place import Place
+
+CHUNK = 4 << 20
+"""Bytes of curves that are given at once."""
+ENDS = 0.2
+"""Share of the steps at either end that training is summed up by."""
+
+
+def listed(place: Place) -> list[dict[str, Any]]:
+    """The folders that hold curves, tasks with rejections, or settings of a run."""
+    files = place.files()
+    folders = sorted(
+        {_run_of(place.folder, f) for f in files if f.kind in ("curves", "rejections")}
+    )
+    return [_line(place, folder, files) for folder in folders]
+
+
+def _run_of(root: Path, file: Found) -> str:
+    """The run that a file belongs to: the nearest folder above with `run.json`, else its own."""
+    parts = file.name.split("/")[:-1]
+    for end in range(len(parts), -1, -1):
+        if root.joinpath(*parts[:end], "run.json").is_file():
+            return "/".join(parts[:end])
+    return "/".join(parts)
+
+
+def _line(place: Place, folder: str, files: list[Found]) -> dict[str, Any]:
+    own = [f for f in files if _run_of(place.folder, f) == folder]
+    settings = _settings(place.folder / folder / "run.json")
+    return {
+        "folder": folder,
+        "name": settings.get("run", {}).get("name") or folder or place.folder.resolve().name,
+        "settings": settings,
+        "curves": [f.name for f in own if f.kind == "curves"],
+        "synthesis": [_synthesis(place, f, own) for f in own if f.kind == "rejections"],
+        "played": [f.name for f in own if f.kind == "traces"],
+    }
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
+def _synthesis(place: Place, rejections: Found, own: list[Found]) -> dict[str, Any]:
+    """The file of rejections with the tasks beside it."""
+    folder = rejections.name.rpartition("/")[0]
+    beside = (f.name for f in own if f.kind == "tasks" and f.name.rpartition("/")[0] == folder)
+    return {"rejections": rejections.name, "tasks": next(beside, "")}
+
+
+def synthesis(place: Place, rejections: str) -> dict[str, Any]:
+    """The yield: candidates, what each reason took away, certified tasks by kind and server."""
+    path = place.path(rejections, "rejections")
+    lost = Counter(str(row.get("reason", "")) for row in rows(path, 0)[0])
+    file = next((s["tasks"] for run in listed(place) for s in run["synthesis"]
+                 if s["rejections"] == rejections), "")  # fmt: skip
+    kinds: Counter[str] = Counter()
+    servers: Counter[str] = Counter()
+    if file:
+        index = place.tasks(file)
+        index.wait()
+        with index.reading() as base:
+            for kind, names, count in base.execute(
+                "SELECT kind, server, count(*) FROM rows GROUP BY kind, server"
+            ):
+                kinds[kind] += count
+                servers.update(dict.fromkeys(names.split(","), count))
+    return {
+        "tasks": file,
+        "certified": kinds.total(),
+        "lost": dict(lost.most_common()),
+        "kinds": dict(kinds.most_common()),
+        "servers": dict(servers.most_common()),
+        "cost": _cost(place.folder / file) if file else {},
+    }
+
+
+def _cost(path: Path) -> dict[str, float]:
+    try:
+        manifest = read_manifest(path)
+    except InputError:
+        return {}
+    return dict(manifest.cost) if manifest else {}
+
+
+def rows(path: Path, start: int) -> tuple[list[dict[str, Any]], int]:
+    """The whole lines of a file from a byte on, and the byte to ask from next.
+
+    A file that is now shorter than `start` was begun anew, and is read from its beginning.
+    """
+    size = path.stat().st_size
+    start = start if 0 <= start <= size else 0
+    with path.open("rb") as file:
+        file.seek(start)
+        text = file.read(CHUNK)
+    whole = text[: text.rfind(b"\n") + 1]
+    found = [msgspec.json.decode(line) for line in whole.splitlines() if line.strip()]
+    return found, start + len(whole)
+
+
+def summary(curves: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """A curve in four numbers: steps, the mean reward of its first and last fifth, masked."""
+    steps = list(curves)
+    rewards = [row["reward"] for row in steps if row.get("reward") is not None]
+    count = max(1, round(len(rewards) * ENDS))
+    return {
+        "steps": len(steps),
+        "first": fmean(rewards[:count]) if rewards else None,
+        "last": fmean(rewards[-count:]) if rewards else None,
+        "masked": sum(row.get("masked") or 0 for row in steps),
+    }

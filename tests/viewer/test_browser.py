@@ -1,0 +1,328 @@
+"""The page in a real browser: what people see, do by mouse and key, and what never runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from provegym.gateway.http import background
+from provegym.gateway.settings import Settings
+from provegym.records import read
+from provegym.types import Task, Trace
+from provegym.viewer.app import app
+from tests.viewer.chromium import SCREENS, SECONDS, complaints, launched, shoot, tab
+from tests.viewer.conftest import STEPS, curve, poison
+
+TASKS = "train/tasks.jsonl"
+AFTER, BEFORE = "eval/after.traces.jsonl", "eval/before.traces.jsonl"
+
+expect.set_options(timeout=SECONDS)
+
+
+@pytest.fixture(scope="module")
+def site(made: Path) -> Iterator[str]:
+    settings = Settings(port=0)
+    with background(app(made, settings), settings) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser(site: str) -> Iterator[Browser]:
+    """After the run was made, for no other event loop may start while the browser is there."""
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    with tab(browser, site) as found:
+        yield found
+
+
+def parameter(page: Page, name: str) -> str:
+    """What the address says of it."""
+    return parse_qs(urlsplit(page.url).query).get(name, [""])[0]
+
+
+def longest(made: Path) -> Task:
+    """The task with the most references."""
+    return max(read(made / TASKS, Task), key=lambda t: sum(len(c.refs) for _, c in t.ground_truth))
+
+
+def opened(page: Page, server: str = "banking") -> None:
+    """Open a session by hand."""
+    page.goto("/play")
+    page.get_by_label(server).check()
+    page.get_by_label("World").fill("7")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator(".caller")).to_be_visible()
+
+
+# -- each page ---------------------------------------------------------------------------------
+
+VIEWS = {
+    "worlds": ("/worlds?server=banking&tool=pay_payee", ".toolbox[open] table"),
+    "tables": ("/worlds?server=banking&tab=tables&table=banking.payees", ".rowtable tbody tr"),
+    "graph": ("/worlds?server=banking&tab=graph&tool=pay_payee", "svg.graph .edge.in"),
+    "play": ("/play", ".opening .go"),
+    "tasks": (f"/tasks?file={TASKS}&id=TASK", ".arrows path[d^=M]"),
+    "trace-list": (f"/traces?file={BEFORE}&order=failed+first", ".rows a .dot"),
+    "trace": (f"/traces?file={BEFORE}&id=TASK/random/0", ".chat .call"),
+    "side-by-side": (
+        f"/traces?file={BEFORE}&id=TASK/random/0&beside={AFTER}&against={AFTER}",
+        ".side:nth-child(2) .chat .call",
+    ),
+    "runs": ("/runs", ".funnel li"),
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_page_is_there_and_axe_finds_nothing_serious(
+    browser: Browser, site: str, made: Path, view: str, screen: str
+) -> None:
+    address, wanted = VIEWS[view]
+    with tab(browser, site, screen) as page:
+        page.goto(address.replace("TASK", longest(made).id))
+        expect(page.locator(wanted).first).to_be_attached()
+        expect(page.locator(".complaint")).to_have_count(0)
+        shoot(page, f"{view}-{screen}")
+        if screen != "phone":  # the same elements in the same colours
+            assert complaints(page) == []
+        width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0, "the page scrolls sideways"
+
+
+def test_the_start_leads_to_what_the_folder_holds(page: Page) -> None:
+    page.goto("/")
+    expect(page).to_have_url(re.compile("/traces"))
+    expect(page.get_by_role("link", name="Traces", exact=True)).to_have_attribute(
+        "aria-current", "page"
+    )
+
+
+# -- worlds ------------------------------------------------------------------------------------
+
+
+def test_the_graph_is_zoomed_moved_and_tells_the_evidence_of_each_edge(page: Page) -> None:
+    page.goto("/worlds?server=banking&tab=graph")
+    graph = page.locator("svg.graph")
+    whole = graph.get_attribute("viewBox")
+    page.get_by_role("button", name="Zoom in").click()
+    near = graph.get_attribute("viewBox")
+    graph.press("ArrowRight")
+    moved = graph.get_attribute("viewBox")
+    graph.hover()
+    page.mouse.wheel(0, -300)
+    expect(graph).not_to_have_attribute("viewBox", str(moved))
+    assert len({whole, near, moved}) == 3
+    page.get_by_role("button", name="Fit").click()
+    expect(graph).to_have_attribute("viewBox", str(whole))
+    page.get_by_role("combobox", name="Tool", exact=True).select_option("pay_payee")
+    edge = page.locator(".evidence details", has_text="list_payees")
+    expect(edge).to_contain_text("/payees/*/id")
+    expect(edge).to_contain_text("payee_id")
+    assert parameter(page, "tool") == "pay_payee"
+
+
+def test_rows_of_a_table_are_searched(page: Page) -> None:
+    page.goto("/worlds?server=banking&tab=tables&table=banking.accounts&seed=7")
+    expect(page.locator(".pages").last).to_contain_text("of 35")
+    page.get_by_label("Search banking.accounts").fill("savings")
+    expect(page.locator(".pages").last).not_to_contain_text("of 35")
+    for text in page.locator(".rowtable tbody tr").all_text_contents():
+        assert "savings" in text
+
+
+# -- play --------------------------------------------------------------------------------------
+
+
+def test_a_session_is_played_to_a_change_and_taken_back(page: Page) -> None:
+    opened(page)
+    page.get_by_role("link", name=re.compile("^add_payee")).click()
+    page.get_by_role("button", name="Fill in an example").click()
+    expect(page.get_by_label("iban")).not_to_have_value("")
+    page.get_by_role("button", name="Call", exact=True).click()
+    state = page.locator(".state")
+    expect(state).to_contain_text("banking.payees")
+    expect(state.locator(".changes .created")).to_have_count(1)
+    expect(page.locator(".steps .call.right")).to_have_count(1)
+    shoot(page, "played-desktop")
+    assert complaints(page) == []
+    page.reload()  # the address leads back to the same session
+    expect(state.locator(".changes .created")).to_have_count(1)
+    page.get_by_role("button", name="Undo").click()
+    expect(state).to_contain_text("Nothing changed.")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_a_fork_leaves_the_session_it_came_from_as_it_was(page: Page) -> None:
+    opened(page)
+    page.get_by_role("link", name=re.compile("^add_payee")).click()
+    page.get_by_role("button", name="Fill in an example").click()
+    expect(page.get_by_label("iban")).not_to_have_value("")
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.locator(".changes .created")).not_to_have_count(0)
+    first = page.url
+    page.get_by_role("button", name="Fork").click()
+    expect(page).not_to_have_url(first)
+    page.keyboard.press("u")
+    expect(page.locator(".state")).to_contain_text("Nothing changed.")
+    page.goto(first)
+    expect(page.locator(".state .created")).to_have_count(1)
+
+
+def test_a_form_sends_each_value_in_its_type_and_refusals_are_shown(page: Page) -> None:
+    opened(page)
+    page.get_by_role("link", name=re.compile("^list_accounts")).click()
+    page.get_by_role("combobox", name=re.compile("^kind")).select_option(label="savings")
+    page.get_by_label("limit").fill("2")
+    page.get_by_role("button", name="Call", exact=True).click()
+    step = page.locator(".steps .call").first
+    expect(step).to_contain_text("kind: savings, limit: 2")
+    expect(step.locator("tbody tr")).to_have_count(2)
+    page.get_by_label("limit").fill("many")
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.locator(".steps .call.wrong").first).to_contain_text("invalid arguments")
+
+
+# -- tasks -------------------------------------------------------------------------------------
+
+
+def test_every_reference_is_an_arrow(page: Page, made: Path) -> None:
+    task = longest(made)
+    refs = sum(len(call.refs) for _, call in task.ground_truth)
+    assert refs
+    page.goto(f"/tasks?file={TASKS}&id={task.id}")
+    expect(page.locator(".arrows path[marker-end]")).to_have_count(refs)
+    expect(page.locator(".truth .call")).to_have_count(len(task.ground_truth))
+    expect(page.locator(".chip", has_text="scores maximum")).to_contain_text("✓")
+
+
+def test_tasks_are_filtered_in_the_page_and_the_address_keeps_it(page: Page, made: Path) -> None:
+    wanted = [task.id for task in read(made / TASKS, Task) if "calendar" in task.servers]
+    page.goto(f"/tasks?file={TASKS}")
+    page.get_by_role("combobox", name="server", exact=True).select_option(
+        label=f"calendar ({len(wanted)})"
+    )
+    expect(page.locator(".rows a")).to_have_count(len(wanted))
+    page.reload()
+    expect(page.locator(".rows a")).to_have_count(len(wanted))
+    assert parameter(page, "server") == "calendar"
+
+
+# -- traces ------------------------------------------------------------------------------------
+
+
+def test_traces_are_filtered_searched_and_stepped_through_by_keys(page: Page, made: Path) -> None:
+    traces = list(read(made / BEFORE, Trace))
+    page.goto(f"/traces?file={BEFORE}")
+    rows = page.locator(".rows a")
+    expect(rows).to_have_count(len(traces))
+    page.get_by_role("combobox", name="failure", exact=True).select_option(index=1)
+    expect(page).to_have_url(re.compile("failure="))
+    failure = parameter(page, "failure")
+    expect(rows).not_to_have_count(len(traces))
+    fitting = rows.count()
+    page.keyboard.press("/")
+    page.keyboard.type(traces[3].id)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q="))
+    page.goto(f"/traces?file={BEFORE}&failure={failure}")
+    expect(rows).to_have_count(fitting)
+    page.keyboard.press("j")
+    expect(page.locator(".detail h2")).to_have_text(rows.nth(0).get_attribute("data-id") or "")
+    page.keyboard.press("j")
+    expect(page.locator(".detail h2")).to_have_text(rows.nth(1).get_attribute("data-id") or "")
+    page.keyboard.press("k")
+    expect(page.locator(".detail h2")).to_have_text(rows.nth(0).get_attribute("data-id") or "")
+
+
+def test_the_first_mistake_is_jumped_to(page: Page) -> None:
+    page.goto(f"/traces?file={BEFORE}&failure=unneeded")
+    page.locator(".rows a").first.click()
+    expect(page.locator(".call.first")).to_have_count(1)
+    page.keyboard.press("e")
+    expect(page.locator(".call.first")).to_be_focused()
+    expect(page.locator(".call.first")).to_be_in_viewport()
+
+
+def test_two_policies_stand_side_by_side(page: Page, made: Path) -> None:
+    page.goto(f"/traces?file={BEFORE}")
+    page.get_by_role("combobox", name="Compare with").select_option(AFTER)
+    expect(page.locator(".rows a").first).to_contain_text("−")  # the oracle earns more
+    page.locator(".rows a").first.click()
+    heads = page.locator(".side h3")
+    expect(heads.nth(0)).to_contain_text("random")
+    expect(heads.nth(1)).to_contain_text("oracle")
+    expect(page.locator(".bars figcaption b").nth(1)).to_have_text("1")
+
+
+def test_what_a_trace_holds_is_never_run(browser: Browser, run: Path) -> None:
+    poison(run)
+    settings = Settings(port=0)
+    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+        for path, file, seen in (
+            ("tasks", TASKS, ".truth .call"),
+            ("traces", AFTER, ".chat .call"),
+        ):
+            page.goto(f"/{path}?file={file}")
+            page.locator(".rows a", has_text="<script>").first.click()
+            expect(page.locator(seen).first).to_contain_text("<script>")
+            for summary in page.locator("details > summary").all():
+                summary.click()
+            expect(page.locator("main script, main img")).to_have_count(0)
+            assert page.evaluate("window.stolen") is None
+
+
+# -- runs --------------------------------------------------------------------------------------
+
+
+def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None:
+    settings = Settings(port=0)
+    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+        page.goto("/runs")
+        steps = page.locator(".card:has(span:text-is('Steps'))")
+        expect(steps).to_contain_text(f"{STEPS} steps")
+        expect(page.locator(".card", has_text="Masked")).to_contain_text("1 episode")
+        expect(page.locator(".chip", has_text="live")).to_have_count(0)
+        with (run / "grpo" / "curves.jsonl").open("a", encoding="utf-8") as file:
+            file.write(curve(STEPS + 1))
+        expect(steps).to_contain_text(f"{STEPS + 1} steps")
+        expect(page.locator(".chip", has_text="live")).to_have_count(1)
+        figure = page.get_by_role("img", name=re.compile("^Reward"))
+        expect(figure).to_have_attribute(
+            "aria-label", f"Reward, normalized: reward {0.05 * 13:.2f}"
+        )
+
+
+# -- the frame ---------------------------------------------------------------------------------
+
+
+def test_keys_change_the_page_the_theme_and_tell_of_themselves(page: Page) -> None:
+    page.goto("/worlds")
+    page.keyboard.press("5")
+    expect(page).to_have_url(re.compile("/runs"))
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.keyboard.press("t")
+    after = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert before != after
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("jump to the first mistake")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.go_back()
+    expect(page).to_have_url(re.compile("/worlds"))
+
+
+def test_what_does_not_exist_is_told_in_the_page(browser: Browser, site: str) -> None:
+    with tab(browser, site, error="404") as page:
+        page.goto("/worlds?server=bank")
+        expect(page.get_by_role("alert")).to_contain_text("unknown server 'bank'")
