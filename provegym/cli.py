@@ -21,6 +21,7 @@ from provegym import (
     cli_serve,
     cli_servers,
     cli_synth,
+    cli_train,
     tables,
     terminal,
 )
@@ -65,6 +66,7 @@ EXTRAS = {
     "py3langid": "data",
     "numpy": "eval",
     "scipy": "eval",
+    "verl": "verl",
 }
 """Which optional part of the installation brings a library."""
 
@@ -345,11 +347,15 @@ def _agreement(traces: Path, replayed: Path) -> tuple[int, int]:
     return sum(same), len(same)
 
 
-@app.command(
+app.add_typer(cli_train.app, name="train")
+
+
+@cli_train.app.command(
+    cli_train.LAPTOP,
     epilog=example(
         "provegym train configs/demo.toml --tasks tasks.jsonl --set run.out=runs/mine",
-        "provegym train configs/demo.toml --tasks tasks.jsonl --method sft",
-    )
+        "provegym train laptop configs/demo.toml --tasks tasks.jsonl --method sft",
+    ),
 )
 def train(
     config: Annotated[Path, typer.Argument(help="A run's settings (TOML).")],
