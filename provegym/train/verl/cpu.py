@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.distributed.fsdp import CPUOffloadPolicy
 from verl.plugin.platform.platform_base import PlatformBase
 from verl.plugin.platform.platform_manager import PlatformRegistry
 
@@ -108,9 +109,11 @@ def _register_engine() -> None:
     look_up = EngineRegistry.get_engine_cls.__func__
 
     def get_engine_cls(cls: Any, model_type: str, backend: str) -> Any:
-        from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
+        from verl.workers.engine.fsdp import transformer_impl as fsdp
 
-        cls._engines["language_model"]["fsdp2"].setdefault("cpu", FSDPEngineWithLMHead)
+        # The reference model is offloaded to pinned memory, which is an accelerator's.
+        fsdp.CPUOffloadPolicy = lambda pin_memory: CPUOffloadPolicy(pin_memory=False)
+        cls._engines["language_model"]["fsdp2"].setdefault("cpu", fsdp.FSDPEngineWithLMHead)
         return look_up(cls, model_type, backend)
 
     EngineRegistry.get_engine_cls = classmethod(get_engine_cls)
