@@ -39,6 +39,11 @@ def _cuda(settings: Settings) -> Iterator[str]:
     """Weights and optimizer stay float32: bfloat16 would round steps of 5e-8 away."""
     machine = settings.machine
     yield from put("actor_rollout_ref.actor.fsdp_config", model_dtype="fp32")
+    yield from put(
+        "actor_rollout_ref.actor",
+        ulysses_sequence_parallel_size=machine.sequence_parallel,
+        entropy_from_logits_with_chunking=True,
+    )
     yield from put("actor_rollout_ref.model", use_remove_padding=True)
     yield from put(
         "actor_rollout_ref.rollout",

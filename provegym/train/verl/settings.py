@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from provegym import config
 from provegym.config import Count, Natural, Positive, Section, Share
@@ -94,7 +94,9 @@ class Machine(Section):
     """Of each GPU, the share that vLLM takes while episodes are played."""
     offload: bool = False
     """Keep weights and optimizer in the host's memory while episodes are played."""
-    tokens_per_gpu: Count = 32_768
+    sequence_parallel: Count = 2
+    """GPUs that share one sequence while its gradient is computed (Ulysses)."""
+    tokens_per_gpu: Count = 16_384
     """Tokens of one forward and backward pass."""
     workers: Count = 8
     """Processes that play episodes; sessions live in them."""
@@ -117,6 +119,17 @@ class Settings(Section):
     grpo: Grpo
     machine: Machine = Machine()
     sessions: Sessions = Sessions()
+
+    @model_validator(mode="after")
+    def _a_whole_episode_fits_a_pass(self) -> Settings:
+        longest = self.grpo.max_prompt_tokens + self.grpo.max_response_tokens
+        room = self.machine.tokens_per_gpu * self.machine.sequence_parallel
+        if longest > room:
+            raise ValueError(
+                f"an episode may have {longest} tokens, machine.tokens_per_gpu times "
+                f"sequence_parallel is {room}; raise one of them, or lower grpo's limits"
+            )
+        return self
 
     def identity(self) -> dict[str, Any]:
         """What shapes the policy; where and how fast it is computed may change in a run."""

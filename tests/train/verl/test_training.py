@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from provegym import records
+from provegym.train.verl import episodes
 from provegym.types import Task
 from tests.train.verl import small
 
@@ -75,7 +76,58 @@ def provegym(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def logs(run: Path) -> list[Path]:
+    """What verl logged, a file a start."""
+    return sorted((run / "metrics").glob("*.jsonl"))
+
+
 def metrics(run: Path) -> list[dict[str, Any]]:
-    """What verl logged of each step, over all starts."""
-    paths = sorted((run / "metrics").glob("*.jsonl"))
-    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    """What it logged of each step."""
+    return [json.loads(line) for path in logs(run) for line in path.read_text().splitlines()]
+
+
+def rewards(run: Path, step: int) -> list[float]:
+    """The share of the best reward that each episode of a step got."""
+    rows = episodes.read(run / "episodes")
+    return [row.parts["normalized"] for row in rows if row.step == step]
+
+
+def test_three_steps_with_checkpoint_resume_and_merge(place: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    out = "run.out=three"
+    first = provegym(place, "--set", out, "--set", "grpo.steps=2")
+    assert first.returncode == 0, first.stdout[-3000:] + first.stderr[-3000:]
+    assert (place / "three" / "checkpoints" / "global_step_2").is_dir()
+    second = provegym(place, "--set", out, "--set", "grpo.steps=3", "--json")
+    assert second.returncode == 0, second.stdout[-3000:] + second.stderr[-3000:]
+    told = json.loads(second.stdout.splitlines()[-1])
+    assert told == {"policy": "three/policy-3", "steps": 3, "episodes": 72, "lost": 0}
+    starts = [json.loads(p.read_text().splitlines()[0])["step"] for p in logs(place / "three")]
+    assert starts == [1, 3]
+    for row in metrics(place / "three"):
+        assert row["data"]["training/rollout_probs_diff_mean"] < 1e-5
+        assert row["data"]["actor/kl_loss"] < 0.5
+    policy = place / "three" / "policy-3"
+    trained = AutoModelForCausalLM.from_pretrained(policy)
+    start = AutoModelForCausalLM.from_pretrained(place / "warm" / "policy")
+    assert [*trained.state_dict()] == [*start.state_dict()]
+    moved = [
+        (name, (trained.state_dict()[name].float() - before.float()).abs().max().item())
+        for name, before in start.state_dict().items()
+    ]
+    assert max(change for _, change in moved) > 1e-4
+    assert AutoTokenizer.from_pretrained(policy).chat_template
+    again = provegym(place, "--set", out, "--set", "grpo.steps=3", "--json")
+    assert json.loads(again.stdout.splitlines()[-1]) == told
+    assert len(logs(place / "three")) == 2  # nothing was trained again
+
+
+def test_the_policy_learns_what_earns_more(place: Path) -> None:
+    ran = provegym(place, "--set", "run.out=learn", "--set", "grpo.steps=16")
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
+    run = place / "learn"
+    early = fmean(reward for step in (1, 2) for reward in rewards(run, step))
+    late = fmean(reward for step in (15, 16) for reward in rewards(run, step))
+    assert late - early >= 0.3, (early, late)
+    assert {len(rewards(run, step)) for step in range(1, 17)} == {24}
