@@ -37,7 +37,8 @@ def overrides(lines: str) -> dict[str, str]:
     """The settings of a printed command."""
     words = shlex.split(lines.replace("\\\n", " "))
     start = words.index("verl.trainer.main_ppo")
-    return dict(word.split("=", 1) for word in words[start + 1 :])  # type: ignore[misc]
+    pairs = (word.partition("=") for word in words[start + 1 :])
+    return {key: value for key, _, value in pairs}
 
 
 # -- the command -----------------------------------------------------------------------------

@@ -93,7 +93,8 @@ class Replica(RolloutReplica):  # type: ignore[misc]
         import ray
 
         options = {"name": NAME.format(self.replica_rank), "max_concurrency": 256, "num_cpus": 0}
-        server = ray.remote(Server).options(**options).remote(self.model_config, self.config)
+        actor: Any = ray.remote(Server)
+        server = actor.options(**options).remote(self.model_config, self.config)
         await server.set_global_steps.remote(0)
         self.servers, self._server_handle = [server], server
         self._server_address = f"cpu-{self.replica_rank}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from provegym.servers import SERVERS
 from provegym.types import Task
 from tests.train.verl import lights, small
 
@@ -26,11 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _lights() -> Iterator[None]:
     """Let the lamps' world be known here, as in verl's processes."""
-    before = dict(lights.SERVERS)
+    before = dict(SERVERS)
     lights.register()
     yield
-    lights.SERVERS.clear()
-    lights.SERVERS.update(before)
+    SERVERS.clear()
+    SERVERS.update(before)
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,8 @@ Asked = list[tuple[list[int], list[int], list[float]]]
 def check_tokens(episode: dict[str, Any], asked: Asked) -> None:
     """Every id that the server saw and gave stands where it was; mask and log-probabilities too."""
     whole = episode["prompt"] + episode["response"]
-    written, start = {}, len(episode["prompt"])
+    written: dict[int, float] = {}
+    start = len(episode["prompt"])
     assert asked[0][0] == episode["prompt"]
     for prompt, ids, logprobs in asked:
         assert whole[: len(prompt) + len(ids)] == prompt + ids

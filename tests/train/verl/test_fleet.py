@@ -26,7 +26,11 @@ from tests.train.verl.small import Scripted
 pytestmark = pytest.mark.verl
 
 SERVERS = ("calendar",)
-ROOMY = {"max_prompt_tokens": 40_000, "max_response_tokens": 20_000, "max_assistant_turns": 30}
+ROOMY: dict[str, Any] = {
+    "max_prompt_tokens": 40_000,
+    "max_response_tokens": 20_000,
+    "max_assistant_turns": 30,
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +56,20 @@ def oracle_says(task: Task) -> list[str]:
     return [assistant_text(m) for m in played.messages if m["role"] == "assistant"]
 
 
+def reading(tokenizer: Any, replies: list[str]) -> Scripted:
+    return Scripted(tokenizer, lambda prompt, n: replies[n])
+
+
 def test_an_episode_over_a_fleet_is_the_one_of_this_process(
     made: list[Task], fleet: served_fleet.Served, model: Path, qwen: Any, tmp_path: Path
 ) -> None:
     assert made
     for number, task in enumerate(made):
         replies = oracle_says(task)
-        client = Scripted(qwen, lambda prompt, n, replies=replies: replies[n])
+        client = reading(qwen, replies)
         here = Worker(model, tmp_path / f"here{number}", **ROOMY).play(client, task)
         (asked,) = client.asked.values()
-        client = Scripted(qwen, lambda prompt, n, replies=replies: replies[n])
+        client = reading(qwen, replies)
         there = Worker(model, tmp_path / f"there{number}", fleet.url, **ROOMY).play(client, task)
         assert there == here
         check_tokens(here[0], asked)
