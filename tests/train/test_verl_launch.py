@@ -243,9 +243,9 @@ def test_granite_3_s_list_is_read_and_a_broken_one_is_one_broken_call(tag: str) 
 
 def test_a_journal_tells_what_was_scored_and_what_was_lost(tmp_path: Path) -> None:
     journal = episodes.Journal(str(tmp_path))
-    with journal.episode("u-0", "k", 2) as episode:
+    with journal.episode(episodes.Row("u-0", "k", 2)) as episode:
         episode.played(1.25, {"validity": 1.0}, "done")
-    with pytest.raises(ConnectionError), journal.episode("u-1", "k", 1):
+    with pytest.raises(ConnectionError), journal.episode(episodes.Row("u-1", "k", 1)):
         raise ConnectionError("gone")
     with next(tmp_path.glob("*.jsonl")).open("a") as file:
         file.write('{"id": "half')  # a process that was killed while it wrote
@@ -256,6 +256,6 @@ def test_a_journal_tells_what_was_scored_and_what_was_lost(tmp_path: Path) -> No
 
 def test_an_episode_without_a_folder_is_recorded_nowhere(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    with episodes.Journal("").episode("u", "k", 0) as episode:
+    with episodes.Journal("").episode(episodes.Row("u", "k", 0)) as episode:
         episode.played(0.0, {}, "done")
     assert list(tmp_path.iterdir()) == []

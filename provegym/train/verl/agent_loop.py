@@ -24,7 +24,7 @@ from provegym.gateway.external.places import register as register_servers
 from provegym.rewards.total import score
 from provegym.rollout.loop import Limits, run_episode
 from provegym.rollout.run import SessionOpener
-from provegym.train.verl.episodes import Journal
+from provegym.train.verl.episodes import Journal, Row
 from provegym.train.verl.formats import FORMATS
 from provegym.train.verl.policy import Budget, ServedPolicy
 from provegym.train.verl.tokens import Tokens
@@ -93,7 +93,9 @@ class ProvegymAgentLoop(AgentLoopBase):  # type: ignore[misc]
         policy = ServedPolicy(
             self.server_manager, name, sampling_params, tokens, self._parse, self._budget
         )
-        with self._journal.episode(name, task.id, int(row.get("global_steps", 0))) as episode:
+        learnt = sampling_params.get("temperature") != 0  # verl validates greedily
+        record = Row(name, task.id, int(row.get("global_steps", 0)), learnt)
+        with self._journal.episode(record) as episode:
             trace = await self._play(task, policy, name)
             judged = score(task, trace, self._preset)
             if judged.masked or judged.total is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,7 +37,7 @@ def _packages(settings: Settings) -> Iterator[str]:
         yield "trl is installed, and verl's workers do not start beside it; use another environment"
     if settings.machine.device == "cuda":
         vllm = _version("vllm")
-        if not vllm or tuple(map(int, vllm.split(".")[:2])) < VLLM:
+        if tuple(map(int, re.findall(r"\d+", vllm)[:2])) < VLLM:
             least = ".".join(map(str, VLLM))
             have = vllm or "none"
             yield f"vllm {least} or newer is needed, {have} is installed: pip install vllm"

@@ -32,7 +32,7 @@ def environment(settings: Settings) -> dict[str, str]:
     if settings.machine.device == "cpu":
         modules = filter(None, [CPU_PLUGIN, os.environ.get(MODULES)])
         told |= {"VERL_PLATFORM": "cpu", MODULES: ",".join(modules), "OMP_NUM_THREADS": "1"}
-        told["RAY_worker_register_timeout_seconds"] = "900"  # importing takes minutes on a busy core
+        told["RAY_worker_register_timeout_seconds"] = "900"  # imports take long on a busy core
     return told
 
 

@@ -14,16 +14,21 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from provegym import records
 
 
 class Row(Struct, frozen=True, omit_defaults=True):
-    """One episode. `reward` is the preset's total; `fault` says why there is none."""
+    """One episode. `reward` is the preset's total; `fault` says why there is none.
+
+    `learnt` is false for those of a validation.
+    """
 
     id: str
     task: str
     step: int
+    learnt: bool = True
     reward: float | None = None
     parts: dict[str, float] = {}
     stop: str = ""
@@ -38,8 +43,7 @@ class Episode:
 
     def played(self, reward: float, parts: dict[str, float], stop: str) -> None:
         """It came to its end."""
-        old = self.row
-        self.row = Row(old.id, old.task, old.step, reward, parts, stop)
+        self.row = replace(self.row, reward=reward, parts=parts, stop=stop)
 
 
 class Journal:
@@ -49,13 +53,13 @@ class Journal:
         self._folder = folder
 
     @contextmanager
-    def episode(self, name: str, task: str, step: int) -> Iterator[Episode]:
+    def episode(self, row: Row) -> Iterator[Episode]:
         """Records the episode that is played inside, also one that raises."""
-        episode = Episode(Row(name, task, step))
+        episode = Episode(row)
         try:
             yield episode
         except BaseException as fault:
-            self._write(Row(name, task, step, fault=f"{type(fault).__name__}: {fault}"))
+            self._write(replace(row, fault=f"{type(fault).__name__}: {fault}"))
             raise
         self._write(episode.row)
 

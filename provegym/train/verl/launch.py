@@ -85,8 +85,11 @@ def _environment(settings: Settings, folder: Path) -> dict[str, str]:
 
 
 def _run(told: list[str], environment: dict[str, str], what: str) -> None:
-    """Run a command whose output the user sees. Raises `InfrastructureError` where it fails."""
-    code = subprocess.run(told, env=environment, check=False).returncode
+    """Run a command and show on standard error what it says, for standard output is the result's.
+
+    Raises `InfrastructureError` where it fails.
+    """
+    code = subprocess.run(told, env=environment, stdout=2, check=False).returncode
     if code:
         raise InfrastructureError(
             f"{what} ended with exit code {code}, see above; the same command goes on at the last "
