@@ -471,7 +471,7 @@ def _explain(error: ValidationError, kind: type[Section]) -> str:
         return f"{path} is empty; give at least {first['ctx']['min_length']}{more}"
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     value = "" if first["type"] == "value_error" else f" is {_short(first['input'])}, should be"
-    return f"{path}{value or ':'} {reason}{more}"
+    return f"{path}{value or ':'} {reason}{more}" if path else f"{reason}{more}"
 
 
 def _short(value: object) -> str:

@@ -135,6 +135,7 @@ def test_versions_gpus_and_data_are_each_named(
     [
         ("grpo.lerning_rate=1", "grpo.lerning_rate is not a setting; did you mean learning_rate?"),
         ("grpo.group_size=1", "grpo.group_size is 1"),
+        ("grpo.max_response_tokens=40000", "qwen3-4b.toml: an episode may have 52384 tokens"),
         ("model.calls=xml", "model.calls is 'xml', should be 'hermes' or 'granite'"),
         ("sessions.url=ftp://x", "sessions.url: 'ftp://x' is no base URL"),
     ],

@@ -32,7 +32,7 @@ class Worker:
             "run": {"name": "contract", "out": str(folder)},
             "model": {"path": str(model)},
             "grpo": {**grpo, **settings},
-            "machine": {"device": "cpu", "gpus": 1, "workers": 1},
+            "machine": {"device": "cpu", "gpus": 1, "workers": 1, "tokens_per_gpu": 60_000},
             "sessions": {"url": url},
         }
         told = checked(Settings, tables, "the test")

@@ -66,7 +66,8 @@ def test_a_reply_without_its_end_is_closed_before_it_is_answered(
     for end in ([], [tokenizer.eos_token_id]):
         tokens = Tokens(tokenizer, builder_of(tokenizer, family))
         tokens.begin(opening(tasks[0]), [])
-        tokens.write([*tokenizer.encode("Half a", add_special_tokens=False), *end], [-1.0] * 9)
+        ids = [*tokenizer.encode("Half a", add_special_tokens=False), *end]
+        tokens.write(ids, [-1.0] * len(ids))
         between = tokens.between(answer)
         assert between.count(tokenizer.eos_token_id) == (1 if end else 2)
         read.append(tokens.ids + between)

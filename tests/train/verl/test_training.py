@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,6 +20,7 @@ from tests.train.verl import small
 pytestmark = pytest.mark.verl
 
 ROOT = Path(__file__).parents[3]
+STEPS = 16
 CONFIG = """
 [run]
 name = "lamps"
@@ -86,48 +87,69 @@ def metrics(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for path in logs(run) for line in path.read_text().splitlines()]
 
 
-def rewards(run: Path, step: int) -> list[float]:
-    """The share of the best reward that each episode of a step got."""
+def rewards(run: Path, *steps: int) -> list[float]:
+    """The share of the best reward that each episode of these steps got."""
     rows = episodes.read(run / "episodes")
-    return [row.parts["normalized"] for row in rows if row.step == step]
+    return [row.parts["normalized"] for row in rows if row.step in steps]
 
 
-def test_three_steps_with_checkpoint_resume_and_merge(place: Path) -> None:
+class Trained(NamedTuple):
+    """A run's folder, the policy that it started from, and what the command said at its end."""
+
+    run: Path
+    start: Path
+    told: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def trained(place: Path) -> Trained:
+    """A run of 2 steps that was then made longer: it goes on from its checkpoint."""
+    first = provegym(place)
+    assert first.returncode == 0, first.stderr[-5000:]
+    assert (place / "run" / "policy-2" / "config.json").is_file()
+    second = provegym(place, "--set", f"grpo.steps={STEPS}", "--json")
+    assert second.returncode == 0, second.stderr[-5000:]
+    return Trained(place / "run", place / "warm" / "policy", json.loads(second.stdout))
+
+
+def test_a_run_goes_on_at_its_checkpoint_and_loses_no_episode(trained: Trained) -> None:
+    starts = [json.loads(path.read_text().splitlines()[0])["step"] for path in logs(trained.run)]
+    assert starts == [1, 3]
+    assert [row["step"] for row in metrics(trained.run)] == list(range(1, STEPS + 1))
+    told = {"policy": f"run/policy-{STEPS}", "steps": STEPS, "episodes": 24 * STEPS, "lost": 0}
+    assert trained.told == told
+    played = [len(rewards(trained.run, step)) for step in range(1, STEPS + 1)]
+    assert played == [24] * STEPS
+
+
+def test_a_run_that_has_all_its_steps_trains_no_more(trained: Trained, place: Path) -> None:
+    again = provegym(place, "--set", f"grpo.steps={STEPS}", "--json")
+    assert json.loads(again.stdout) == trained.told
+    assert len(logs(trained.run)) == 2
+
+
+def test_the_trainer_gives_each_token_the_probability_it_was_sampled_with(
+    trained: Trained,
+) -> None:
+    for row in metrics(trained.run):
+        assert row["data"]["training/rollout_probs_diff_mean"] < 1e-5
+
+
+def test_the_policy_learns_what_earns_more(trained: Trained) -> None:
+    early = fmean(rewards(trained.run, 1, 2))
+    late = fmean(rewards(trained.run, STEPS - 1, STEPS))
+    assert late - early >= 0.3, (early, late)
+    scored = [row["data"]["critic/score/mean"] for row in metrics(trained.run)]
+    assert scored[0] == pytest.approx(1.3 * fmean(rewards(trained.run, 1)), abs=1e-5)
+
+
+def test_the_checkpoint_is_merged_into_a_policy_of_its_own(trained: Trained) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    out = "run.out=three"
-    first = provegym(place, "--set", out, "--set", "grpo.steps=2")
-    assert first.returncode == 0, first.stdout[-3000:] + first.stderr[-3000:]
-    assert (place / "three" / "checkpoints" / "global_step_2").is_dir()
-    second = provegym(place, "--set", out, "--set", "grpo.steps=3", "--json")
-    assert second.returncode == 0, second.stdout[-3000:] + second.stderr[-3000:]
-    told = json.loads(second.stdout.splitlines()[-1])
-    assert told == {"policy": "three/policy-3", "steps": 3, "episodes": 72, "lost": 0}
-    starts = [json.loads(p.read_text().splitlines()[0])["step"] for p in logs(place / "three")]
-    assert starts == [1, 3]
-    for row in metrics(place / "three"):
-        assert row["data"]["training/rollout_probs_diff_mean"] < 1e-5
-        assert row["data"]["actor/kl_loss"] < 0.5
-    policy = place / "three" / "policy-3"
-    trained = AutoModelForCausalLM.from_pretrained(policy)
-    start = AutoModelForCausalLM.from_pretrained(place / "warm" / "policy")
-    assert [*trained.state_dict()] == [*start.state_dict()]
-    moved = [
-        (name, (trained.state_dict()[name].float() - before.float()).abs().max().item())
-        for name, before in start.state_dict().items()
-    ]
-    assert max(change for _, change in moved) > 1e-4
+    policy = trained.run / f"policy-{STEPS}"
+    after = AutoModelForCausalLM.from_pretrained(policy).state_dict()
+    before = AutoModelForCausalLM.from_pretrained(trained.start).state_dict()
+    assert after.keys() == before.keys()
+    moved = [(after[name].float() - before[name].float()).abs().max().item() for name in before]
+    assert max(moved) > 1e-3
     assert AutoTokenizer.from_pretrained(policy).chat_template
-    again = provegym(place, "--set", out, "--set", "grpo.steps=3", "--json")
-    assert json.loads(again.stdout.splitlines()[-1]) == told
-    assert len(logs(place / "three")) == 2  # nothing was trained again
-
-
-def test_the_policy_learns_what_earns_more(place: Path) -> None:
-    ran = provegym(place, "--set", "run.out=learn", "--set", "grpo.steps=16")
-    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
-    run = place / "learn"
-    early = fmean(reward for step in (1, 2) for reward in rewards(run, step))
-    late = fmean(reward for step in (15, 16) for reward in rewards(run, step))
-    assert late - early >= 0.3, (early, late)
-    assert {len(rewards(run, step)) for step in range(1, 17)} == {24}
