@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
+from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
 
 import provegym
 from provegym import worlds
-from provegym.dataset.rows import AGENT
 from provegym.errors import InfrastructureError
 from provegym.gateway.external.places import register as register_servers
 from provegym.rewards.total import score
@@ -62,9 +61,12 @@ def components(task: Task, trace: Trace, judged: Score, policy: ServedPolicy) ->
     }
 
 
-@register(AGENT)
 class ProvegymAgentLoop(AgentLoopBase):  # type: ignore[misc]
-    """Plays the task of one row; the keys of the launcher's file arrive as arguments."""
+    """Plays the task of one row; the keys of the launcher's file arrive as arguments.
+
+    That file alone registers it: verl's decorator would put a bare entry in the place of its own
+    once this module is imported, which is at the first episode.
+    """
 
     def __init__(
         self,
