@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,17 @@ def test_an_episode_ends_at_its_limits_of_tokens_and_messages_and_is_scored(
     check_tokens(episode, client.asked["u0-0"])
     assert set(episode["mask"]) == {1}
     assert (episode["parts"]["calls"], episode["parts"]["finished"]) == (1, 0)
+
+
+def test_every_episode_of_a_process_has_the_run_s_settings(
+    model: Path, qwen: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # verl imports the agent loop for the first episode of a process
+    monkeypatch.delitem(sys.modules, "provegym.train.verl.agent_loop", raising=False)
+    short = Worker(model, tmp_path, max_assistant_turns=1)
+    again = call(SET, room="hall", level=4)
+    played = short.play(scripted(qwen, *[again] * 3), *[lamp_task(0, "hall", 4)] * 3)
+    assert [episode["parts"]["replies"] for episode in played] == [1, 1, 1]
 
 
 def test_a_reply_that_the_limit_cut_ends_the_episode(
