@@ -33,7 +33,6 @@ app = typer.Typer(
     cls=Group,
     help="Train a policy: `provegym train CONFIG --tasks FILE` here, `train verl CONFIG` on GPUs.",
     rich_markup_mode=None,
-    no_args_is_help=True,
 )
 
 
