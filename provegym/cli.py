@@ -22,6 +22,7 @@ from provegym import (
     cli_serve,
     cli_servers,
     cli_synth,
+    cli_train,
     cli_view,
     tables,
     terminal,
@@ -70,6 +71,7 @@ EXTRAS = {
     "py3langid": "data",
     "numpy": "eval",
     "scipy": "eval",
+    "verl": "verl",
 }
 """Which optional part of the installation brings a library."""
 
@@ -372,11 +374,15 @@ def _agreement(traces: Path, replayed: Path) -> tuple[int, int]:
     return sum(same), len(same)
 
 
-@app.command(
+app.add_typer(cli_train.app, name="train")
+
+
+@cli_train.app.command(
+    cli_train.LAPTOP,
     epilog=example(
         "provegym train configs/demo.toml --tasks tasks.jsonl --set run.out=runs/mine",
-        "provegym train configs/demo.toml --tasks tasks.jsonl --method sft",
-    )
+        "provegym train laptop configs/demo.toml --tasks tasks.jsonl --method sft",
+    ),
 )
 def train(
     config: Annotated[Path, typer.Argument(help="A run's settings (TOML).")],

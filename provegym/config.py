@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
@@ -51,6 +51,9 @@ def endpoint_url(text: str) -> str:
     if text and not (valid and re.fullmatch(r"https?://\S+", text, re.IGNORECASE)):
         raise ValueError(f"{text!r} is no base URL; write it like http://127.0.0.1:8000/v1")
     return text
+
+
+S = TypeVar("S", bound=Section)
 
 
 def _ordered(section: Section, low: str, high: str) -> None:
@@ -379,10 +382,15 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
 
     Raises `InputError` with one line: the file, the key's path, the value, what would be right.
     """
+    return parse(told(path, overrides), str(path))
+
+
+def told(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """A TOML file with overrides, not checked yet. Raises `InputError`."""
     settings = _read(Path(path))
     for override in overrides:
         _override(settings, override)
-    return parse(settings, str(path))
+    return settings
 
 
 def parse(settings: dict[str, Any], source: str) -> RunConfig:
@@ -390,11 +398,16 @@ def parse(settings: dict[str, Any], source: str) -> RunConfig:
 
     Raises `InputError`.
     """
+    return checked(RunConfig, _filled(settings), source)
+
+
+def checked(kind: type[S], settings: dict[str, Any], source: str) -> S:
+    """Settings of any kind, checked. Raises `InputError` as `load` does."""
     try:
         # From JSON, strict mode takes an array for a tuple and still no "3" for a 3.
-        return RunConfig.model_validate_json(json.dumps(_filled(settings), default=str))
+        return kind.model_validate_json(json.dumps(settings, default=str))
     except ValidationError as error:
-        raise InputError(f"{source}: {_explain(error)}") from error
+        raise InputError(f"{source}: {_explain(error, kind)}") from error
 
 
 def _filled(settings: dict[str, Any]) -> dict[str, Any]:
@@ -452,21 +465,21 @@ def _value(text: str) -> object:
         return text
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError, kind: type[Section]) -> str:
     found = error.errors(include_url=False)
     # A key that is no setting comes first: it is often the cause of what is missing.
     first, *others = sorted(found, key=lambda e: e["type"] != "extra_forbidden")
     path = ".".join(map(str, first["loc"]))
     more = f" (and {len(others)} more)" if others else ""
     if first["type"] == "extra_forbidden":
-        return f"{path} is not a setting{_hint(first['loc'])}{more}"
+        return f"{path} is not a setting{_hint(first['loc'], kind)}{more}"
     if first["type"] == "missing":
         return f"{path} is missing{more}"
     if first["type"] == "too_short":
         return f"{path} is empty; give at least {first['ctx']['min_length']}{more}"
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     value = "" if first["type"] == "value_error" else f" is {_short(first['input'])}, should be"
-    return f"{path}{value or ':'} {reason}{more}"
+    return f"{path}{value or ':'} {reason}{more}" if path else f"{reason}{more}"
 
 
 def _short(value: object) -> str:
@@ -474,15 +487,13 @@ def _short(value: object) -> str:
     return text if len(text) <= 100 else f"{text[:100]}..."
 
 
-def _hint(location: tuple[int | str, ...]) -> str:
+def _hint(location: tuple[int | str, ...], root: type[Section]) -> str:
     """The nearest known key, or all of them where none is near."""
     *tables, name = location
-    section: Any = RunConfig
+    section: Any = root
     for table in tables:
         kind = section.model_fields[str(table)].annotation
-        section = next(
-            (x for x in (kind, *get_args(kind)) if hasattr(x, "model_fields")), RunConfig
-        )
+        section = next((x for x in (kind, *get_args(kind)) if hasattr(x, "model_fields")), root)
     known = list(section.model_fields)
     near = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"

@@ -46,6 +46,7 @@ NAMES = (
     "view",
     "fleet",
     "benchmark",
+    "gpu",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

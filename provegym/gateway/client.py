@@ -146,6 +146,9 @@ class RemoteSession:
     gone, and `InfrastructureError` where the gateway cannot be reached.
     """
 
+    blocking = True
+    """Its calls wait for another process; threads may make them, one at a time."""
+
     def __init__(self, connection: Connection, opened: wire.Opened) -> None:
         self._connection = connection
         self.id = opened.id

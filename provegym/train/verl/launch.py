@@ -1,0 +1,125 @@
+"""`provegym train verl`: see that a run can start, start it or go on with it, merge its weights."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from msgspec import Struct
+
+from provegym import records
+from provegym.errors import InfrastructureError, InputError, ManifestMismatch
+from provegym.rewards.presets import preset
+from provegym.train.verl import command, episodes, rows
+from provegym.train.verl.checks import problems
+from provegym.train.verl.device import environment
+from provegym.train.verl.settings import Settings
+
+POLICY = "policy"
+
+Show = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+
+
+class Trained(Struct, frozen=True):
+    """What a run came to: the merged weights, and its episodes with those lost to our faults."""
+
+    policy: str
+    steps: int
+    episodes: int
+    lost: int
+
+
+def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Trained:
+    """Train, or go on where an earlier run was stopped, and merge the last checkpoint.
+
+    `note` is told what is left out and lost. Raises `InputError` for what keeps the run from
+    starting, `ManifestMismatch` for a folder of another run, and `InfrastructureError` where verl
+    fails; its checkpoints stay.
+    """
+    preset(settings.grpo.preset)
+    for problem in problems(settings):
+        raise InputError(problem)
+    folder = settings.run.folder
+    _claim(settings, folder)
+    for split, source in _splits(settings).items():
+        with show(f"rows of {split}") as advance:
+            made = rows.prepare(settings, Path(source), command.rows(settings, split), advance)
+        for reason, number in made.left_out.items():
+            note(f"{source}: {number} tasks are left out, they have {reason}")
+    records.write_atomic(folder / command.LOOP, [command.agent_loop(settings).encode()])
+    if _steps(settings) < settings.grpo.steps:
+        _run(command.command(settings), _environment(settings, folder), "verl")
+    policy = merge(settings)
+    return _summary(settings, policy)
+
+
+def _splits(settings: Settings) -> dict[str, str]:
+    told = {"train": settings.run.tasks, "validation": settings.run.validation}
+    return {name: path for name, path in told.items() if path}
+
+
+def _claim(settings: Settings, folder: Path) -> None:
+    """Write down what makes the run what it is. Raises `ManifestMismatch` for another one's."""
+    told = settings.identity()
+    wanted = records.Manifest("verl", records.config_hash(told), settings=told)
+    found = records.read_manifest(folder / "verl")
+    if found and found.config != wanted.config:
+        raise ManifestMismatch(
+            f"{folder} holds a run with other settings (model, seed or grpo); choose another "
+            "run.out, or delete it"
+        )
+    records.write_manifest(folder / "verl", wanted)
+
+
+def _environment(settings: Settings, folder: Path) -> dict[str, str]:
+    """The variables of this process and verl's; each start logs to a file of its own."""
+    logs = folder / "metrics"
+    logs.mkdir(parents=True, exist_ok=True)
+    file = logs / f"{len(list(logs.glob('*.jsonl'))):04d}.jsonl"
+    told = {"VERL_FILE_LOGGER_PATH": str(file.absolute())}
+    return {**os.environ, **told, **environment(settings)}
+
+
+def _run(told: list[str], environment: dict[str, str], what: str) -> None:
+    """Run a command and show on standard error what it says, for standard output is the result's.
+
+    Raises `InfrastructureError` where it fails.
+    """
+    code = subprocess.run(told, env=environment, stdout=2, check=False).returncode
+    if code:
+        raise InfrastructureError(
+            f"{what} ended with exit code {code}, see above; the same command goes on at the last "
+            "checkpoint"
+        )
+
+
+def _steps(settings: Settings) -> int:
+    """The steps of the last whole checkpoint, 0 where there is none."""
+    told = command.checkpoints(settings) / "latest_checkpointed_iteration.txt"
+    return int(told.read_text()) if told.is_file() else 0
+
+
+def merge(settings: Settings) -> Path:
+    """The last checkpoint in Hugging Face's format, in the run's folder `policy-STEPS`."""
+    steps = _steps(settings)
+    if not steps:
+        raise InfrastructureError(f"{command.checkpoints(settings)} holds no checkpoint to merge")
+    out = settings.run.folder / f"{POLICY}-{steps}"
+    if not (out / "config.json").is_file():
+        shards = command.checkpoints(settings) / f"global_step_{steps}" / "actor"
+        work = out.with_name(f".{out.name}")
+        told = ["--backend", "fsdp", "--local_dir", str(shards), "--target_dir", str(work)]
+        merger = [sys.executable, "-m", "verl.model_merger", "merge", *told]
+        _run(merger, {**os.environ, **environment(settings)}, "merging")
+        os.replace(work, out)
+    return out
+
+
+def _summary(settings: Settings, policy: Path) -> Trained:
+    played = episodes.read(settings.run.folder / "episodes")
+    lost = sum(bool(row.fault) for row in played)
+    return Trained(str(policy), _steps(settings), len(played), lost)
