@@ -143,13 +143,14 @@ class ScriptedServer:
 
     def up(self) -> None:
         """Listen, on the same port as before."""
-        self._in_loop(self._listen())
+        self.in_loop(self._listen())
 
     def down(self) -> None:
         """Stop listening and cut all connections. Not to be called by the script."""
-        self._in_loop(self._hang_up())
+        self.in_loop(self._hang_up())
 
-    def _in_loop(self, work: Coroutine[Any, Any, None]) -> None:
+    def in_loop(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` where the server runs, and wait for it. Not to be called by the script."""
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _listen(self) -> None:
