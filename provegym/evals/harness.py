@@ -40,6 +40,7 @@ class Harness(Struct, frozen=True):
     licence: str
 
 
+SCORERS = ("networkx", "mmengine-lite", "numpy", "tqdm")
 HARNESSES = {
     "bfcl": Harness(
         suite="bfcl",
@@ -71,15 +72,20 @@ HARNESSES = {
         package="opencompass",
         version="0.5.4",
         alone=("opencompass==0.5.4",),
-        needs=(
-            *("torch==2.13.0", "transformers>=5,<6", "sentence-transformers>=5,<6"),
-            *("networkx", "mmengine-lite", "numpy", "tqdm"),
-        ),
+        needs=SCORERS,
+        licence="Apache-2.0",
+    ),
+    "teval-embed": Harness(
+        suite="teval-embed",
+        package="opencompass",
+        version="0.5.4",
+        alone=("opencompass==0.5.4",),
+        needs=(*SCORERS, "torch==2.13.0", "transformers>=5,<6", "sentence-transformers>=5,<7"),
         licence="Apache-2.0",
     ),
 }
 """`litellm` is held below 1.82.7, as tau2-bench itself holds it. T-Eval is no package: its scorers
-are those that its authors ship in OpenCompass."""
+are those that its authors ship in OpenCompass, of which two parts need an embedding model (teval-embed)."""
 
 
 class Environment(Struct, frozen=True):

@@ -39,7 +39,8 @@ class Job(Struct, frozen=True):
     """What a driver is to run: `wanted` are the names of items by part, each tried `trials` times.
 
     `folder` is the driver's own, for what the harness writes; `data` is the user's folder of data
-    and `model` that of the embedding model, for a harness that ships none. `temperature` None is
+    `model` that of the embedding model and `source` a checkout
+    of the benchmark, for a harness that ships none. `temperature` None is
     the benchmark's own.
     """
 
@@ -52,6 +53,7 @@ class Job(Struct, frozen=True):
     temperature: float | None = None
     data: Path | None = None
     model: Path | None = None
+    source: Path | None = None
 
 
 Roles = Mapping[str, Answerer]
