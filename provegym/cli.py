@@ -17,6 +17,7 @@ from provegym import (
     __version__,
     cli_add,
     cli_dataset,
+    cli_eval,
     cli_graph,
     cli_serve,
     cli_servers,
@@ -71,7 +72,7 @@ EXTRAS = {
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
-RESUMABLE = frozenset({"graph", "rollout", "run", "synth", "train", "warmstart"})
+RESUMABLE = frozenset({"eval", "graph", "rollout", "run", "synth", "train", "warmstart"})
 """Verbs that go on where they were interrupted."""
 
 
@@ -159,6 +160,8 @@ app.command(epilog=cli_graph.EXAMPLE)(cli_graph.graph)
 app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 app.command(epilog=cli_add.EXAMPLES)(cli_add.add)
+app.command("serve-model", epilog=cli_serve.MODEL_EXAMPLES)(cli_serve.serve_model)
+app.command("eval", epilog=cli_eval.EXAMPLES)(cli_eval.evaluate)
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))
@@ -391,30 +394,6 @@ def warmstart(
 
     made = warm_start(load(config, settings or ()), terminal.progress, out)
     terminal.line(f"adapter: {made}")
-
-
-@app.command("eval", epilog=example("provegym eval tasks.jsonl after.jsonl --against before.jsonl"))
-def evaluate(
-    tasks: Annotated[Path, typer.Argument(help="Tasks that were played (JSON Lines).")],
-    traces: Annotated[Path, typer.Argument(help="A policy's traces on them (JSON Lines).")],
-    against: Annotated[
-        Path | None, typer.Option(help="Traces of another policy, to be compared task by task.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Measure success, over-calling, abstention and premature calls, with 95 % intervals."""
-    from provegym.evals.heldout import difference, measure_file, report
-
-    files = [against, traces] if against else [traces]
-    measured = [measure_file(tasks, path) for path in files]
-    found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
-    gain = difference(measured[0][0], measured[1][0]) if against else {}
-    if against and not gain:
-        raise InputError(f"{traces} and {against} have no unmasked episode of the same task")
-    if json:
-        terminal.as_json({"reports": found, "difference": gain})
-    else:
-        tables.show_measures(found, gain, [path.name for path in files])
 
 
 @app.command(epilog=example("provegym report runs/demo"))

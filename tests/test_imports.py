@@ -32,7 +32,7 @@ ANY = {
         "worlds",
     ),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
-    *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add"),
+    *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add", "cli_eval"),
     *("showing", "names"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
@@ -78,13 +78,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli_synth": ANY,
     "cli_serve": ANY,
     "cli_add": ANY,
+    "cli_eval": ANY,
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""
 
 LOCAL_MODEL = ("train/", "llm/local.py")
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "torch": (*LOCAL_MODEL, "learning.py"),
+    "torch": (*LOCAL_MODEL, "learning.py", "evals/inside/"),
     "transformers": LOCAL_MODEL,
     "peft": LOCAL_MODEL,
     "gguf": LOCAL_MODEL,
@@ -107,13 +108,13 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "requests": ("llm/",),
     "aiohttp": ("llm/",),
     "prometheus_client": ("gateway/",),
-    "starlette": ("gateway/", "viewer/"),
-    "uvicorn": ("gateway/", "viewer/"),
+    "starlette": ("gateway/", "viewer/", "llm/serving.py"),
+    "uvicorn": ("gateway/", "viewer/", "llm/serving.py"),
     "uvloop": ("gateway/",),
     "httptools": ("gateway/",),
     "typer": (
         *("cli.py", "cli_servers.py", "cli_dataset.py", "cli_graph.py", "cli_synth.py"),
-        *("cli_serve.py", "cli_add.py", "options.py"),
+        *("cli_serve.py", "cli_add.py", "cli_eval.py", "options.py"),
     ),
     "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),
@@ -122,6 +123,9 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "pydantic": ("records.py", "config.py", "world/", "gateway/face.py"),  # the SDK's errors
     "numpy": ("train/", "evals/", "report/"),
     "scipy": ("evals/",),
+    "bfcl_eval": ("evals/inside/",),  # scripts that a harness's own interpreter runs
+    "teval": ("evals/inside/",),
+    "sentence_transformers": ("evals/inside/",),
 }
 """Where a library may be used. The standard library and msgspec are free to all, others to none."""
 

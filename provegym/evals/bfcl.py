@@ -125,7 +125,7 @@ class _Round:
 
     def save(self) -> None:
         """Put aside what is answered by now."""
-        self.finished()
+        self.job.advance(len(self.finished()), len(self.wanted))
 
     def judged(self, done: Mapping[str, Mapping[str, Any]]) -> list[Item]:
         """The checker's verdicts: its file lists the entries that are wrong."""
@@ -199,9 +199,7 @@ def _gold(known: Mapping[tuple[str, ...], Entry], request: Json) -> Response:
 
 def _begins(users: tuple[str, ...], said: list[str]) -> bool:
     """Whether the turns so far are an entry's; "" stands for the sentence that BFCL puts in."""
-    return len(said) <= len(users) and all(
-        a in ("", b) for a, b in zip(users, said, strict=False)
-    )
+    return len(said) <= len(users) and all(a in ("", b) for a, b in zip(users, said, strict=False))
 
 
 def _call(text: str, tools: Mapping[str, Any], id_: str) -> Json:

@@ -35,6 +35,10 @@ class Item(Struct, frozen=True):
     detail: str = ""
 
 
+Advance = Callable[[int, int], None]
+"""Told how many items of a part are answered, and of how many."""
+
+
 class Job(Struct, frozen=True):
     """What a driver is to run: `wanted` are the names of items by part, each tried `trials` times.
 
@@ -54,13 +58,13 @@ class Job(Struct, frozen=True):
     data: Path | None = None
     model: Path | None = None
     source: Path | None = None
+    advance: Advance = lambda done, of: None
 
 
 Roles = Mapping[str, Answerer]
 """Who answers: the role "agent", and where the benchmark has one, "user"."""
 Keep = Callable[[Item], None]
 """Takes a judged item. One that is known already is told again without harm."""
-Advance = Callable[[int, int], None]
 
 
 def key(part: str, name: str, trial: int) -> str:

@@ -11,13 +11,13 @@ import re
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
-from provegym.evals.items import Item, Job, Keep, Policy, Roles, json_lines, key
+from provegym.evals.items import Item, Job, Keep, Policy, Roles, State, key
 from provegym.llm.relay import FAULT, OVERFLOW, Relay
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import write_atomic
@@ -71,6 +71,7 @@ class _Domain:
     def __init__(self, job: Job, part: str, wanted: tuple[str, ...], folder: Path) -> None:
         self.job, self.part, self.wanted, self.folder = job, part, wanted, folder
         self.saved, self.kept = folder / "run.json", folder / "kept.json"
+        self.log = folder / "run.log"
 
     def play(self, roles: Roles, keep: Keep) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -78,29 +79,34 @@ class _Domain:
         if len(self.finished()) < len(self.wanted) * self.job.trials:
             self.restore()
             with Relay(roles) as relay:
-                printed = self.run(relay.url)
+                self.run(relay.url)
             self.save()
-            for item in self.spoiled(printed):
-                keep(item)
         for talk in self.finished().values():
             keep(self.item(talk))
 
     def finished(self) -> dict[tuple[str, int], dict[str, Any]]:
-        """Finished conversations by task and trial, the last word on each."""
+        """Finished conversations by task and trial."""
         if not self.kept.exists():
             return {}
         talks = json.loads(self.kept.read_text("utf-8"))["simulations"]
-        return {(str(t["task_id"]), int(t["trial"])): t for t in talks if not t.get("skipped")}
+        return {(str(t["task_id"]), int(t["trial"])): t for t in talks}
 
     def save(self) -> None:
         """Put aside what is finished by now, unless the harness is just writing it."""
         try:
-            text = self.saved.read_bytes()
-            found = json.loads(text)
+            found = json.loads(self.saved.read_bytes())
         except (OSError, ValueError):
             return  # not there yet, or half written; the copy from before stays
-        found["simulations"] = [t for t in found["simulations"] if not t.get("skipped")]
+        raised = dict(self.raised())
+        found["simulations"] = [t for t in found["simulations"] if explained(t, raised)]
         write_atomic(self.kept, [json.dumps(found).encode()])
+        self.job.advance(len(found["simulations"]), len(self.wanted) * self.job.trials)
+
+    def raised(self) -> Iterator[tuple[tuple[str, int], str]]:
+        """Conversations that ended in an exception, and in which: only the log says it."""
+        if self.log.exists():
+            for found in FAILED.finditer(self.log.read_text("utf-8", "replace")):
+                yield (found["task"], int(found["trial"])), found["why"]
 
     def restore(self) -> None:
         """Give the harness back what was finished, which it goes on from."""
@@ -108,11 +114,11 @@ class _Domain:
         if self.kept.exists():
             shutil.copyfile(self.kept, self.saved)
 
-    def run(self, url: str) -> str:
+    def run(self, url: str) -> None:
         job, environment = self.job, self.job.environment
         temperature = TEMPERATURE if job.temperature is None else job.temperature
         agent, user = {"temperature": temperature}, {"temperature": TEMPERATURE}
-        return process.run(
+        process.run(
             [
                 *(environment.python, "-P", "-m", "tau2.cli", "run", "--domain", self.part),
                 *("--task-split-name", SPLIT, "--task-ids", *self.wanted),
@@ -130,33 +136,35 @@ class _Domain:
                 LITELLM_LOCAL_MODEL_COST_MAP="True",  # no download at the start
             ),
             folder=self.folder,
-            log=self.folder / "run.log",
+            log=self.log,
             look=self.save,
             answer="y\n" * 4,  # it asks whether to go on from its file
         )
 
-    def spoiled(self, printed: str) -> Iterable[Item]:
-        """Conversations that raised, where the endpoints did not fail."""
-        for found in FAILED.finditer(printed):
-            name, trial, why = found["task"], int(found["trial"]), found["why"]
-            if not FAULT.search(why):
-                yield self.broken(name, trial, why)
-
-    def broken(self, name: str, trial: int, why: str) -> Item:
-        """A conversation that ended in an exception of the harness's."""
-        over = OVERFLOW.search(why)
-        of_user = over is not None and over[1] == "user" or "UserMessage" in why
-        id_ = key(self.part, name, trial)
-        if of_user:
-            return Item(id_, self.part, name, trial, None, "user_fault", why)
-        return Item(id_, self.part, name, trial, 0.0, "overflow" if over else "scored", why)
-
     def item(self, talk: Mapping[str, Any]) -> Item:
         name, trial, ended = str(talk["task_id"]), int(talk["trial"]), talk["termination_reason"]
-        id_ = key(self.part, name, trial)
-        if ended == "user_error":
-            return Item(id_, self.part, name, trial, None, "user_fault", ended)
-        return Item(id_, self.part, name, trial, float(talk["reward_info"]["reward"]), detail=ended)
+        why = note(talk) if talk.get("skipped") else ended
+        over = OVERFLOW.search(why)
+        of_user = ended == "user_error" or (over is not None and over[1] == "user")
+        score = None if of_user else float(talk["reward_info"]["reward"])
+        state: State = "user_fault" if of_user else "overflow" if over else "scored"
+        return Item(key(self.part, name, trial), self.part, name, trial, score, state, why)
+
+
+def note(talk: Mapping[str, Any]) -> str:
+    """Why a conversation was skipped, as it was noted there."""
+    return str((talk["reward_info"].get("info") or {}).get("note", ""))
+
+
+def explained(talk: dict[str, Any], raised: Mapping[tuple[str, int], str]) -> bool:
+    """Whether a conversation is finished: it came to an end, or raised an exception that no
+    endpoint is behind, which is noted in it.
+    """
+    if not talk.get("skipped"):
+        return True
+    why = note(talk) or raised.get((str(talk["task_id"]), int(talk["trial"])), "")
+    talk["reward_info"]["info"] = {"note": why}
+    return bool(why) and FAULT.search(why) is None
 
 
 def play_scripted(job: Job, policy: Policy, keep: Keep) -> None:

@@ -93,7 +93,8 @@ scored from a checkout of T-Eval alone."""
 def data_file(data: Path, stem: str) -> Path | None:
     """A file of the data set, in the version that is there. Raises `InputError` for two."""
     found = [
-        path for path in data.glob(f"{stem}_v*.json")
+        path
+        for path in data.glob(f"{stem}_v*.json")
         if (match := FILE.fullmatch(path.name)) and match["stem"] == stem
     ]
     if len(found) > 1:
@@ -167,7 +168,8 @@ def play(job: Job, roles: Roles, keep: Keep) -> None:
 async def _predict(job: Job, roles: Roles, rows: Mapping[str, Json], kept: Path) -> None:
     known = [*json_lines(kept)]
     write_atomic(kept, map(encode, known))  # without the line that a killed process left torn
-    missing = iter(sorted(rows.keys() - {row["id"] for row in known}))
+    done = {row["id"] for row in known}
+    missing = iter(sorted(rows.keys() - done))
     with kept.open("ab", buffering=0) as out:
 
         async def work() -> None:
@@ -176,6 +178,8 @@ async def _predict(job: Job, roles: Roles, rows: Mapping[str, Json], kept: Path)
                 response = found if isinstance(found, Response) else await found
                 if not FAULT.search(response.body.decode("utf-8", "replace")):
                     out.write(encode(_prediction(name, response)) + b"\n")
+                    done.add(name)
+                    job.advance(len(done), len(rows))
 
         await asyncio.gather(*(work() for _ in range(job.concurrency)))
     for role in roles.values():

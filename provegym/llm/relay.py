@@ -25,10 +25,11 @@ import openai
 
 from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError
 from provegym.llm.client import address
-from provegym.llm.completion import decode, on_the_wire
+from provegym.llm.completion import Completion, decode, on_the_wire
 from provegym.llm.endpoint import CONNECT, FIRST_PAUSE, LONGEST_PAUSE, PATH, SILENT
 from provegym.llm.failures import Trouble, judge
 from provegym.llm.scripted import Json, Response, ScriptedServer, fails
+from provegym.rollout.parse import json_object
 
 MARK = "provegym-relay"
 """Begins every refusal of the relay; `MARK[ROLE] overflow` and `MARK[ROLE] fault` are its kinds."""
@@ -61,8 +62,9 @@ class Traffic:
 class Remote:
     """A role that a model endpoint plays.
 
-    `sampling` overrides what the benchmark asks for. A request may take `timeout` seconds; an
-    endpoint that takes none is waited for `patience` seconds.
+    `sampling` overrides what the benchmark asks for. With `usable` an answer must hold text or
+    calls with JSON arguments, as a simulated user's has to. A request may take `timeout` seconds;
+    an endpoint that takes none is waited for `patience` seconds.
     """
 
     role: str
@@ -73,6 +75,7 @@ class Remote:
     timeout: float = 600.0
     patience: float = 300.0
     retries: int = 5
+    usable: bool = False
     notify: Callable[[str], None] = lambda line: None
     traffic: Traffic = field(default_factory=Traffic)
     ended: ProvegymError | None = None
@@ -169,6 +172,8 @@ class Remote:
     def _counted(self, raw: bytes) -> bytes:
         """The body, its tokens booked. Benchmarks count them too, so none means 0."""
         completion = decode(raw)
+        if self.usable:
+            _check(completion)
         self.traffic.requests += 1
         if completion.usage is None:
             none = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
@@ -214,10 +219,32 @@ class Relay:
     async def _answer(self, request: Json) -> Response:
         role = self._roles.get(str(request.get("model")))
         if role is None:
-            return fails(404, f"the relay plays {sorted(self._roles)}, not {request.get('model')!r}")
+            return fails(
+                404, f"the relay plays {sorted(self._roles)}, not {request.get('model')!r}"
+            )
         self._server.seen.clear()  # a run asks ten thousand times; nobody looks back
         found = role(request)
         return await found if isinstance(found, Awaitable) else found
+
+
+def _check(completion: Completion) -> None:
+    """Raise `ModelFault` for an answer that a benchmark cannot go on with."""
+    broken = [c.name for c in completion.calls if json_object(c.arguments_text) is None]
+    if broken or not (completion.calls or completion.content.strip()):
+        raise ModelFault(f"an answer without text or with broken calls {broken}")
+
+
+def stated(model: str, base_url: str | None, api_key: str | None = None) -> dict[str, str]:
+    """What an endpoint's list of models tells of one besides its name, "" where it tells nothing:
+    `template_hash` and `weights_hash`, as `provegym serve-model` does.
+    """
+    told = {"template_hash": "", "weights_hash": ""}
+    try:
+        with openai.OpenAI(**address(base_url, api_key), max_retries=0, timeout=CONNECT) as client:
+            found = next((m for m in client.models.list() if m.id == model), None)
+    except openai.OpenAIError:
+        return told  # an endpoint need not list its models; a down one is told of when it is asked
+    return {name: str(getattr(found, name, "")) for name in told}
 
 
 def _now() -> float:

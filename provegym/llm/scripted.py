@@ -227,7 +227,7 @@ async def _respond(
     headers = {"Content-Type": "application/json", "Content-Length": str(len(response.body))}
     if request and request.get("stream") and response.status == 200:
         wants_usage = bool((request.get("stream_options") or {}).get("include_usage"))
-        parts = [_chunk(event) for event in _events(json.loads(response.body), wants_usage)]
+        parts = [_chunk(event) for event in events(json.loads(response.body), wants_usage)]
         parts.append(b"0\r\n\r\n")
         headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
     lines = [f"HTTP/1.1 {response.status} -"]
@@ -245,7 +245,7 @@ def _chunk(event: Json | str) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-def _events(completion: Json, wants_usage: bool) -> Iterator[Json | str]:
+def events(completion: Json, wants_usage: bool) -> Iterator[Json | str]:
     """A completion as the events of a stream."""
     (choice,) = completion["choices"]
     head = {**completion, "object": "chat.completion.chunk"}

@@ -53,7 +53,7 @@ def stand_in(name: str) -> ModuleType:
     return module
 
 
-def embedding() -> ModuleType:
+def embedding() -> Any:
     """`sentence_transformers`, whose models encode no text twice."""
     import sentence_transformers
     import torch
@@ -66,10 +66,8 @@ def embedding() -> ModuleType:
         def one(self, text: str) -> Any:
             return super().encode([text], convert_to_tensor=True, show_progress_bar=False)[0]
 
-    module = ModuleType("sentence_transformers")
-    module.util = sentence_transformers.util  # type: ignore[attr-defined]
-    module.SentenceTransformer = Remembering  # type: ignore[attr-defined]
-    return module
+    sentence_transformers.SentenceTransformer = Remembering
+    return sentence_transformers
 
 
 if __name__ == "__main__":
