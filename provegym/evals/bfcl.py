@@ -88,6 +88,8 @@ class _Round:
             with Relay(roles) as relay:
                 self.run(relay.url, "generate", "--run-ids", *self.sampling())
             done = self.finished()
+        if not done:
+            return
         write_atomic(self.results, [json.dumps(done[name]).encode() for name in sorted(done)])
         self.run("http://127.0.0.1:9/v1", "evaluate", "--partial-eval")
         for item in self.judged(done):

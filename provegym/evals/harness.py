@@ -40,7 +40,7 @@ class Harness(Struct, frozen=True):
     licence: str
 
 
-SCORERS = ("networkx", "mmengine-lite", "numpy", "tqdm")
+SCORERS = ("networkx", "mmengine-lite", "packaging", "numpy", "tqdm")
 HARNESSES = {
     "bfcl": Harness(
         suite="bfcl",
@@ -85,7 +85,7 @@ HARNESSES = {
     ),
 }
 """`litellm` is held below 1.82.7, as tau2-bench itself holds it. T-Eval is no package: its scorers
-are those that its authors ship in OpenCompass, of which two parts need an embedding model (teval-embed)."""
+are those that its authors ship in OpenCompass; those that embed texts need more (teval-embed)."""
 
 
 class Environment(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Our own held-out tasks as a suite beside the benchmarks: played live, scored with both presets."""
+"""Our own held-out tasks as a suite: played live, scored with both presets."""
 
 from __future__ import annotations
 

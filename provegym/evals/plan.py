@@ -126,15 +126,19 @@ def _suite(settings: Settings, name: str, parts: tuple[str, ...]) -> Suite:
         environment = harness.environment(name, settings.cache)
         driver = bfcl if name == "bfcl" else tau2
         every_of = {part: driver.names(environment, part) for part in parts}
-    wanted = {part: sampled(settings, name, part, every) for part, every in every_of.items()}
+    absent |= {f"{name}/{part}": "no item of this form" for part in every_of if not every_of[part]}
+    wanted = {p: sampled(settings, name, p, every) for p, every in every_of.items() if every}
     return Suite(name, environment, wanted, absent)
 
 
 def sampled(settings: Settings, suite: str, part: str, names: Sequence[str]) -> list[str]:
-    """The same `limit` items of a part for every model: drawn by the seed, in the file's order."""
+    """The same `limit` items of a part for every model: drawn by the seed, in the file's order. A
+    larger sample holds every smaller one.
+    """
     if not settings.limit or settings.limit >= len(names):
         return list(names)
-    drawn = set(rng(settings.seed, "sample", suite, part).sample(list(names), settings.limit))
+    shuffled = rng(settings.seed, "sample", suite, part).sample(list(names), len(names))
+    drawn = set(shuffled[: settings.limit])
     return [name for name in names if name in drawn]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from provegym.errors import InputError
+from provegym.errors import InfrastructureError, InputError
 from provegym.evals.items import Item
 from provegym.evals.stats import Estimate, mean, paired_difference
 from provegym.records import write_atomic
@@ -107,13 +107,20 @@ def result(
     floor: float | None,
     ceiling: float | None,
 ) -> Result:
-    """The score over items, each item's trials taken together."""
+    """The score over items, each item's trials taken together.
+
+    Raises `InfrastructureError` where no item could be judged.
+    """
     scores: dict[str, list[float]] = {}
     states: dict[str, int] = {}
     for item in items:
         states[item.state] = states.get(item.state, 0) + 1
         if item.score is not None:
             scores.setdefault(item.name, []).append(item.score)
+    if not scores:
+        raise InfrastructureError(
+            f"the simulated user failed in all items of {suite}/{part}; choose another --user-model"
+        )
     return Result(suite, part, mean(scores), floor, ceiling, states, scores, pins)
 
 

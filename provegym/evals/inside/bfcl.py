@@ -10,6 +10,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -24,7 +25,7 @@ NAME = "provegym-FC"
 class Empty(ModuleType):
     """A module that has every name and does nothing."""
 
-    __path__: list[str] = []
+    __path__: Sequence[str] = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
