@@ -61,6 +61,7 @@ EXTRAS = {
     "mcp": "gateway",
     "mcp_types": "gateway",
     "httpx2": "gateway",
+    "starlette": "gateway",
     "uvicorn": "gateway",
     "datasketch": "data",
     "py3langid": "data",

@@ -43,6 +43,7 @@ NAMES = (
     "design",
     "serve",
     "fleet",
+    "evaluate",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -1,4 +1,4 @@
-"""Benchmarks' environments for tests: made once and cached, in PROVEGYM_HARNESSES where it is set."""
+"""Benchmarks' environments: made once and cached, in PROVEGYM_HARNESSES where it is set."""
 
 from __future__ import annotations
 

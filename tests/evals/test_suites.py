@@ -216,7 +216,7 @@ def test_teval_says_what_is_missing(data: Path, tmp_path: Path) -> None:
     (data / "plan_json_v2.json").write_text("{}")
     assert "all-mpnet-base-v2" in teval.absent(data, None, None)["plan_json"]
     (data / "review_str_v1.json").write_text("{}")
-    with pytest.raises(InputError, match="review_str_v1.json, review_str_v2.json"):
+    with pytest.raises(InputError, match=r"review_str_v1\.json, review_str_v2\.json"):
         teval.absent(data, None, None)
 
 
