@@ -18,7 +18,7 @@ from msgspec import Struct
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Keep, Policy, Roles, json_lines, key
-from provegym.llm.relay import FAULT, OVERFLOW, Relay
+from provegym.llm.relay import FAULT, OVERFLOW, Relay, check
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import write_atomic
 
@@ -58,7 +58,7 @@ def play(job: Job, roles: Roles, keep: Keep) -> None:
     """Generate what is wanted and evaluate it, one part and trial after the other.
 
     Entries that were answered are kept in `job.folder`. Those that failed because of the endpoint
-    are neither kept nor told.
+    are neither kept nor told. Raises what ended the service of an endpoint.
     """
     for part, wanted in job.wanted.items():
         for trial in range(job.trials):
@@ -88,6 +88,7 @@ class _Round:
             with Relay(roles) as relay:
                 self.run(relay.url, "generate", "--run-ids", *self.sampling())
             done = self.finished()
+            check(roles)
         if not done:
             return
         write_atomic(self.results, [json.dumps(done[name]).encode() for name in sorted(done)])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from provegym import worlds
+from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import measure
 from provegym.evals.items import Advance, Item, Keep, Policy, Roles, State, key
 from provegym.llm.factory import policy_factory
@@ -39,13 +40,17 @@ def play(
     """Let a model (by its roles) or a known policy play the wanted tasks, and judge it.
 
     The traces stay in `folder`, for `provegym eval` and `score`. Masked episodes are played again
-    by the next call and are not told.
+    by the next call and are not told. Raises `ManifestMismatch` for tasks that have changed since.
     """
     chosen = [task for task in read_tasks(tasks) if task.id in set(wanted)]
     folder.mkdir(parents=True, exist_ok=True)
     own, traces = folder / "tasks.jsonl", folder / "traces.jsonl"
-    if not own.exists():
-        write_atomic(own, map(encode, chosen))
+    rows = [encode(task) for task in chosen]
+    if own.exists() and own.read_bytes().splitlines() != rows:
+        raise ManifestMismatch(
+            f"{own} was made of other tasks than {tasks} now holds; choose another --out"
+        )
+    write_atomic(own, rows)
 
     def rollout(policy: str, name: str, base_url: str | None = None) -> None:
         rollout_file(

@@ -23,7 +23,7 @@ from provegym.evals import bfcl, harness, heldout_suite, tau2, teval
 from provegym.evals.items import Item, Job, Policy, Roles, by_part, key
 from provegym.evals.plan import Settings, Suite, plan
 from provegym.evals.results import UNSTATED, Evaluation, Pins, Result, means, result, write
-from provegym.llm.relay import Remote, Traffic, stated
+from provegym.llm.relay import Remote, Traffic, check, stated
 from provegym.records import content_hash, read_tasks, write_atomic
 
 POLICIES: tuple[Policy, ...] = ("noop", "oracle")
@@ -109,11 +109,8 @@ class _Suite:
         remotes = self.remotes()
         found = self.played(dict(remotes), self.folder, self.settings.trials)
         self.traffic = [remote.traffic for remote in remotes.values()]
-        missing = self.missing(found)
-        ended = next((r.ended for r in remotes.values() if r.ended is not None), None)
-        if missing and ended is not None:
-            raise ended
-        if missing:
+        check(remotes)
+        if missing := self.missing(found, self.settings.trials):
             raise InfrastructureError(
                 f"{self.suite.name}: {len(missing)} items were not answered because of the "
                 f"endpoint ({', '.join(missing[:3])}, ...), and are not scored; the same command "
@@ -138,14 +135,14 @@ class _Suite:
             found["user"] = Remote("user", s.user_model, where, usable=True, **waits)
         return found
 
-    def missing(self, found: Sequence[Item]) -> list[str]:
+    def missing(self, found: Sequence[Item], trials: int) -> list[str]:
         """Wanted items that were not judged."""
         known = {item.id for item in found}
         wanted = (
             key(part, name, trial)
             for part, names in self.suite.wanted.items()
             for name in names
-            for trial in range(self.settings.trials)
+            for trial in range(trials)
         )
         return [item for item in wanted if item not in known]
 
@@ -206,9 +203,7 @@ class _Suite:
         if not path.exists():
             self.tell(f"{self.suite.name}: measuring what {policy} scores")
             items = self.bounded(policy, self.folder / policy, 1)
-            if missing := set(self.missing(items)) & {
-                i for i in self.missing([]) if i[-2:] == "/0"
-            }:
+            if missing := self.missing(items, 1):
                 raise InfrastructureError(
                     f"{policy} left {len(missing)} items of {self.suite.name}"
                 )

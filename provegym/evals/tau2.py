@@ -18,7 +18,7 @@ from typing import Any
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Keep, Policy, Roles, State, key
-from provegym.llm.relay import FAULT, OVERFLOW, Relay
+from provegym.llm.relay import FAULT, OVERFLOW, Relay, check
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import write_atomic
 
@@ -30,6 +30,8 @@ TEMPERATURE = 0.0
 SEED = 300
 """tau2-bench's own; seeds of trials are drawn from it."""
 MOST_STEPS = 200
+RETRIES = 3
+"""tau2-bench's own: of an empty answer, too."""
 FAILED = re.compile(r"Error running task (?P<task>.+), trial (?P<trial>\d+): (?P<why>.*)")
 TASK, DO, OVER = re.compile(r"TASK#(\d+)"), re.compile(r"DO#(\d+)"), "###STOP###"
 """How the scripted agent and user tell each other what they play."""
@@ -59,7 +61,8 @@ def play(job: Job, roles: Roles, keep: Keep) -> None:
     """Let the agent and the user talk about what is wanted, one domain after the other.
 
     Finished conversations are kept in `job.folder`. Those that an endpoint broke off are not told;
-    those that the user simulator spoiled are told as `user_fault`.
+    those that the user simulator spoiled are told as `user_fault`. Raises what ended the service
+    of an endpoint.
     """
     for part, wanted in job.wanted.items():
         _Domain(job, part, tuple(wanted), job.folder / part).play(roles, keep)
@@ -81,6 +84,7 @@ class _Domain:
             with Relay(roles) as relay:
                 self.run(relay.url)
             self.save()
+            check(roles)
         for talk in self.finished().values():
             keep(self.item(talk))
 
@@ -125,7 +129,7 @@ class _Domain:
                 *("--agent-llm", "openai/agent", "--agent-llm-args", json.dumps(agent)),
                 *("--user-llm", "openai/user", "--user-llm-args", json.dumps(user)),
                 *("--num-trials", str(job.trials), "--seed", str(SEED + job.seed)),
-                *("--max-steps", str(MOST_STEPS), "--max-retries", "0"),
+                *("--max-steps", str(MOST_STEPS), "--max-retries", str(RETRIES)),
                 *("--max-concurrency", str(job.concurrency), "--log-level", "ERROR"),
                 *("--results-dir", self.folder.absolute(), "--save-to", "run"),
                 "--skip-failed-samples",

@@ -24,7 +24,7 @@ from provegym.errors import InputError
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Keep, Policy, Roles, json_lines, key
-from provegym.llm.relay import FAULT, OVERFLOW
+from provegym.llm.relay import FAULT, OVERFLOW, Remote, check
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import content_hash, encode, write_atomic
 
@@ -151,7 +151,10 @@ def files(data: Path) -> list[Path]:
 
 
 def play(job: Job, roles: Roles, keep: Keep) -> None:
-    """Ask for predictions and score them. Predictions are kept in `job.folder`, one a line."""
+    """Ask for predictions and score them. Predictions are kept in `job.folder`, one a line.
+
+    Raises what ended the service of the endpoint.
+    """
     job.folder.mkdir(parents=True, exist_ok=True)
     for name, wanted in job.wanted.items():
         assert job.data
@@ -160,6 +163,7 @@ def play(job: Job, roles: Roles, keep: Keep) -> None:
             stem = PARTS[name].stem  # shared by the parts that are scored on the same answers
             kept = job.folder / f"{stem}.{trial}.jsonl"
             asyncio.run(_predict(job, roles, rows, kept))
+            check(roles)
             said = {row["id"]: row for row in json_lines(kept) if row["id"] in rows}
             for item in _scored(job, name, trial, rows, said):
                 keep(item)
@@ -183,7 +187,7 @@ async def _predict(job: Job, roles: Roles, rows: Mapping[str, Json], kept: Path)
 
         await asyncio.gather(*(work() for _ in range(job.concurrency)))
     for role in roles.values():
-        if hasattr(role, "aclose"):
+        if isinstance(role, Remote):
             await role.aclose()
 
 

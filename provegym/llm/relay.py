@@ -197,9 +197,7 @@ class Relay:
 
     def check(self) -> None:
         """Raise what ended the service of a role, if anything did."""
-        for role in self._roles.values():
-            if isinstance(role, Remote) and role.ended is not None:
-                raise role.ended
+        check(self._roles)
 
     def __enter__(self) -> Relay:
         self._server.__enter__()
@@ -225,6 +223,13 @@ class Relay:
         self._server.seen.clear()  # a run asks ten thousand times; nobody looks back
         found = role(request)
         return await found if isinstance(found, Awaitable) else found
+
+
+def check(roles: Mapping[str, Answerer]) -> None:
+    """Raise what ended the service of one of the roles, if anything did."""
+    for role in roles.values():
+        if isinstance(role, Remote) and role.ended is not None:
+            raise role.ended
 
 
 def _check(completion: Completion) -> None:

@@ -125,8 +125,8 @@ def test_a_saved_policy_is_served_in_its_own_rendering(tmp_path: Path) -> None:
             client.chat.completions.create(model="tiny", messages=ASK, tools=TOOLS)
             for _ in range(2)
         ]
+        long: Any = [{"role": "user", "content": "Pay. " * 5000}]
         with pytest.raises(openai.BadRequestError, match="longer than the context"):
-            long: Any = [{"role": "user", "content": "Pay. " * 5000}]
             client.chat.completions.create(model="tiny", messages=long)
     assert told[0].usage == told[1].usage
     assert told[0].choices[0].message == told[1].choices[0].message  # greedy
