@@ -10,7 +10,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableSequence
 from types import ModuleType
 from typing import Any
 
@@ -25,7 +25,7 @@ NAME = "provegym-FC"
 class Empty(ModuleType):
     """A module that has every name and does nothing."""
 
-    __path__: Sequence[str] = ()
+    __path__: MutableSequence[str] = []  # noqa: RUF012 - what ModuleType declares
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
