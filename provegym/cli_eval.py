@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ from provegym.options import Json, Seed, example
 
 if TYPE_CHECKING:
     from provegym.evals.plan import Settings, Suite
-    from provegym.evals.results import Evaluation
+    from provegym.evals.results import Evaluation, Result
 
 EXAMPLES = example(
     "provegym eval tasks.jsonl after.jsonl --against before.jsonl",
@@ -193,7 +193,7 @@ def show(found: Evaluation) -> None:
     terminal.table(("not scored", "why"), found.absent.items())
 
 
-def _cells(row: Any) -> Iterable[object]:
+def _cells(row: Result) -> Sequence[object]:
     score = row.score
     return (
         f"{row.suite}/{row.part}",

@@ -163,4 +163,5 @@ def _row(
     tries = items * trials
     prompt, completion = tries * load.prompt, tries * load.completion
     usd = (prompt * prices[0] + completion * prices[1]) / 1e6 if prices else None
-    return Row(part, items, trials, *map(round, (tries * load.requests, prompt, completion)), usd)
+    requests = round(tries * load.requests)
+    return Row(part, items, trials, requests, round(prompt), round(completion), usd)

@@ -12,7 +12,7 @@ from provegym.errors import EndpointDown, InputError
 from provegym.llm.relay import FAULT, OVERFLOW, Relay, Remote, stated
 from provegym.llm.scripted import Response, ScriptedServer, fails, says
 
-ASK = [{"role": "user", "content": "Hi"}]
+ASK: Any = [{"role": "user", "content": "Hi"}]
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def ask(relay: Relay, role: str = "agent", **fields: Any) -> str:
     """What a benchmark's client is told, once."""
     with openai.OpenAI(base_url=relay.url, api_key="none", max_retries=0) as client:
         try:
-            found = client.chat.completions.create(model=role, messages=ASK, **fields)  # type: ignore[call-overload]
+            found = client.chat.completions.create(model=role, messages=ASK, **fields)
         except openai.APIStatusError as error:
             return str(error)
     return str(found.choices[0].message.content)
