@@ -18,6 +18,7 @@ from provegym import (
     cli_add,
     cli_benchmark,
     cli_dataset,
+    cli_eval,
     cli_graph,
     cli_serve,
     cli_servers,
@@ -78,7 +79,9 @@ EXTRAS = {
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
-RESUMABLE = frozenset({"benchmark", "graph", "rollout", "run", "synth", "train", "warmstart"})
+RESUMABLE = frozenset(
+    {"benchmark", "eval", "graph", "rollout", "run", "synth", "train", "warmstart"}
+)
 """Verbs that go on where they were interrupted."""
 ENDLESS = frozenset({"serve"})
 """Verbs that an interrupt alone ends, so that it is no failure and needs no word."""
@@ -188,6 +191,8 @@ app.command(epilog=cli_serve.EXAMPLES)(cli_serve.serve)
 app.command(epilog=cli_synth.EXAMPLES)(cli_synth.synth)
 app.command(epilog=cli_add.EXAMPLES)(cli_add.add)
 app.command(epilog=cli_view.EXAMPLES)(cli_view.view)
+app.command("serve-model", epilog=cli_serve.MODEL_EXAMPLES)(cli_serve.serve_model)
+app.command("eval", epilog=cli_eval.EXAMPLES)(cli_eval.evaluate)
 
 
 @app.command(epilog=example("provegym certify tasks.jsonl"))
@@ -425,39 +430,6 @@ def warmstart(
 
     made = warm_start(load(config, settings or ()), terminal.progress, out)
     terminal.line(f"adapter: {made}")
-
-
-@app.command("eval", epilog=example("provegym eval tasks.jsonl after.jsonl --against before.jsonl"))
-def evaluate(
-    tasks: Annotated[Path, typer.Argument(help="Tasks that were played (JSON Lines).")],
-    traces: Annotated[Path, typer.Argument(help="A policy's traces on them (JSON Lines).")],
-    against: Annotated[
-        Path | None, typer.Option(help="Traces of another policy, to be compared task by task.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Measure success, both rewards, over-calling, abstention, premature calls and recovery, with
-    95 % intervals; success by server, kind and length; pass^k where tasks were tried more than
-    once. With --against, each difference is tested task by task.
-    """
-    from provegym.evals.heldout import compared, measure_file, outlook, report
-
-    files = [against, traces] if against else [traces]
-    measured = [measure_file(tasks, path) for path in files]
-    found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
-    sides = [measures for measures, _ in measured]
-    tested = compared(sides[0], sides[1]) if against else {}
-    if against and not tested:
-        raise InputError(f"{traces} and {against} have no unmasked episode of the same task")
-    gain = {name: one.gain for name, one in tested.items()}
-    if json:
-        told = {"reports": found, "difference": gain, "tests": tested, "outlook": outlook(*sides)}
-        terminal.as_json(told)
-        return
-    names = [path.name for path in files]
-    tables.show_measures(found, gain, names, tested)
-    tables.show_parts(found, names)
-    terminal.line(f"comparing policies here: {outlook(*sides)}")
 
 
 @app.command(epilog=example("provegym report runs/demo"))

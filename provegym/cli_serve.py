@@ -1,7 +1,8 @@
-"""The verb `provegym serve`."""
+"""The verbs `provegym serve` and `provegym serve-model`."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -193,3 +194,55 @@ def task_of(text: str) -> Task:
     for name in task.servers:
         servers.load(name)
     return task
+
+
+MODEL_EXAMPLES = example(
+    "provegym serve-model runs/demo/grpo/policy --port 8000",
+    "provegym eval policy --suite bfcl --base-url http://127.0.0.1:8000/v1",
+)
+
+
+def serve_model(
+    path: Annotated[Path, typer.Argument(help="Folder of a checkpoint; `shipped` for our own.")],
+    name: Annotated[str | None, typer.Option(help="What clients call it; the folder's.")] = None,
+    host: Annotated[str, typer.Option(help="Address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8000,
+    temperature: Annotated[float, typer.Option(min=0, help="Of all answers; 0 is greedy.")] = 0.0,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Most tokens of one message.")
+    ] = None,
+    vllm: Annotated[
+        bool, typer.Option("--vllm", help="Hand a whole checkpoint over to `vllm serve`.")
+    ] = False,
+) -> None:
+    """Serve a checkpoint of a run, or any of transformers', over OpenAI's protocol."""
+    from provegym.learning import served_policy, weights_hash
+    from provegym.llm.serving import Card, serve, vllm_command
+
+    folder = _checkpoint(path)
+    called = name or folder.name
+    if vllm:
+        _hand_over(vllm_command(str(folder), called, host, port))
+    policies, template = served_policy(folder, temperature, max_tokens)
+    card = Card(called, temperature, template, weights_hash(folder))
+    terminal.note(f"serving {called} at http://{host}:{port}/v1")
+    serve(policies, card, host, port)
+
+
+def _checkpoint(path: Path) -> Path:
+    """The folder that was meant. Raises `InputError` where there is none."""
+    if str(path) == "shipped":
+        from provegym.train import warmstart
+
+        return warmstart.SHIPPED
+    if not path.is_dir():
+        raise InputError(f"no checkpoint at {path}: give the folder of a saved model")
+    return path
+
+
+def _hand_over(command: list[str]) -> None:
+    """Become another program. Raises `InputError` where it is not installed."""
+    try:
+        os.execvp(command[0], command)
+    except FileNotFoundError as error:
+        raise InputError("vllm is not installed here; without --vllm it is served too") from error

@@ -192,6 +192,29 @@ def own_policy(
     return LocalPolicies(model, Codec(tokenizer), temperature=temperature or 0.0, limits=limits)
 
 
+def served_policy(path: Path, temperature: float, max_tokens: int | None) -> tuple[Any, str]:
+    """The policies of a checkpoint for a server, which reads each conversation as one prompt, and
+    the hash of how it renders them.
+
+    Raises `InputError` for a folder without a loadable model.
+    """
+    own = own_policy(f"hf:{path}", temperature, max_tokens)
+    if own is None:
+        from provegym.llm.factory import policy_factory
+
+        made: Any = policy_factory(f"hf:{path}", temperature=temperature, max_tokens=max_tokens)
+        return made, hashlib.sha256(made.chat_template.encode()).hexdigest()
+    from provegym.train import chat
+    from provegym.train.engine import base_model
+    from provegym.train.policy import Limits
+
+    reply = own.limits.reply
+    window = base_model(own.engine.model).config.max_position_embeddings
+    own.limits = Limits(prompt=window - reply, completion=reply, reply=reply)
+    rendering = f"provegym {chat.CHAT_VERSION}\n{chat.CHAT_TEMPLATE}"
+    return own, hashlib.sha256(rendering.encode()).hexdigest()
+
+
 def token_limits(config: RunConfig) -> Limits:
     """How many tokens an episode may have."""
     from provegym.train.policy import Limits

@@ -33,7 +33,7 @@ ANY = {
     ),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add", "cli_train"),
-    *("cli_benchmark", "cli_view", "contestants"),
+    *("cli_benchmark", "cli_eval", "cli_view", "contestants"),
     *("showing", "names", "section", "config_ablations", "ablation"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
@@ -88,6 +88,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "contestants": ANY,  # models, agents over the gateway, policies that training wrote
     "cli_view": ANY,
     "cli_train": ANY,
+    "cli_eval": ANY,
     "cli": ANY,
 }
 """What a part may import of the project, besides itself."""
@@ -95,7 +96,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 SDK_ERRORS = ("gateway/face.py", "gateway/external/strays.py")
 LOCAL_MODEL = ("train/", "llm/local.py")
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "torch": (*LOCAL_MODEL, "learning.py"),
+    "torch": (*LOCAL_MODEL, "learning.py", "evals/inside/"),
     "transformers": LOCAL_MODEL,
     "peft": LOCAL_MODEL,
     "gguf": LOCAL_MODEL,
@@ -118,14 +119,14 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "requests": ("llm/",),
     "aiohttp": ("llm/",),
     "prometheus_client": ("gateway/",),
-    "starlette": ("gateway/", "viewer/"),
-    "uvicorn": ("gateway/", "viewer/"),
+    "starlette": ("gateway/", "viewer/", "llm/serving.py"),
+    "uvicorn": ("gateway/", "viewer/", "llm/serving.py"),
     "uvloop": ("gateway/",),
     "httptools": ("gateway/",),
     "typer": (
         *("cli.py", "cli_servers.py", "cli_dataset.py", "cli_graph.py", "cli_synth.py"),
         *("cli_serve.py", "cli_add.py", "cli_benchmark.py", "cli_view.py", "cli_train.py"),
-        "options.py",
+        *("cli_eval.py", "options.py"),
     ),
     "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),
@@ -137,6 +138,9 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     ),
     "numpy": ("train/", "evals/", "report/", "ablation/"),
     "scipy": ("evals/",),
+    "bfcl_eval": ("evals/inside/",),  # scripts that a harness's own interpreter runs
+    "teval": ("evals/inside/",),
+    "sentence_transformers": ("evals/inside/",),
 }
 """Where a library may be used. The standard library and msgspec are free to all, others to none."""
 

@@ -47,6 +47,7 @@ NAMES = (
     "fleet",
     "benchmark",
     "gpu",
+    "evaluate",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

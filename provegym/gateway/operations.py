@@ -19,7 +19,7 @@ from provegym.gateway.rooms import Open, Room, Rooms
 from provegym.gateway.sound import check_servers, check_task, check_tools
 from provegym.gateway.wire import Done, Nothing, Opened
 from provegym.rewards import score
-from provegym.types import SCHEMA, Score, Trace
+from provegym.types import Score, Trace
 
 T = TypeVar("T")
 

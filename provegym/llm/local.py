@@ -232,6 +232,11 @@ class LocalPolicies:
         )
 
     @property
+    def chat_template(self) -> str:
+        """The Jinja text that renders conversations."""
+        return str(self._tokenizer.chat_template)
+
+    @property
     def generator(self) -> BatchedGenerator:
         """What the policies of this factory share."""
         return self._generator

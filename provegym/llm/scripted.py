@@ -143,13 +143,14 @@ class ScriptedServer:
 
     def up(self) -> None:
         """Listen, on the same port as before."""
-        self._in_loop(self._listen())
+        self.in_loop(self._listen())
 
     def down(self) -> None:
         """Stop listening and cut all connections. Not to be called by the script."""
-        self._in_loop(self._hang_up())
+        self.in_loop(self._hang_up())
 
-    def _in_loop(self, work: Coroutine[Any, Any, None]) -> None:
+    def in_loop(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` where the server runs, and wait for it. Not to be called by the script."""
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _listen(self) -> None:
@@ -226,7 +227,7 @@ async def _respond(
     headers = {"Content-Type": "application/json", "Content-Length": str(len(response.body))}
     if request and request.get("stream") and response.status == 200:
         wants_usage = bool((request.get("stream_options") or {}).get("include_usage"))
-        parts = [_chunk(event) for event in _events(json.loads(response.body), wants_usage)]
+        parts = [_chunk(event) for event in events(json.loads(response.body), wants_usage)]
         parts.append(b"0\r\n\r\n")
         headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
     lines = [f"HTTP/1.1 {response.status} -"]
@@ -244,7 +245,7 @@ def _chunk(event: Json | str) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-def _events(completion: Json, wants_usage: bool) -> Iterator[Json | str]:
+def events(completion: Json, wants_usage: bool) -> Iterator[Json | str]:
     """A completion as the events of a stream."""
     (choice,) = completion["choices"]
     head = {**completion, "object": "chat.completion.chunk"}

@@ -1,0 +1,1 @@
+"""Scripts that a harness's own interpreter runs; they import nothing of provegym."""

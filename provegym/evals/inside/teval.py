@@ -1,0 +1,74 @@
+"""T-Eval's own evaluators over predictions, item by item.
+
+Run by the interpreter of T-Eval's environment: SOURCE (the folder that holds `evaluators`), JOB
+(JSON: evaluator, options, field, items) and OUT. Writes for each item what the evaluator says of
+it alone: the score of a file is the mean over these, as T-Eval computes it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def main(source: Path, job: Path, out: Path) -> None:
+    """Score the items of one job."""
+    asked = json.loads(job.read_text("utf-8"))
+    evaluators = load(source, embeds=bool(asked["embedder"]))
+    options = {**asked["options"], "bert_score_model": asked["embedder"]}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "item.json"
+        evaluator = getattr(evaluators, asked["evaluator"])(str(file), **options)
+        scores = {}
+        for name, item in asked["items"].items():
+            file.write_text(json.dumps({name: item}), "utf-8")
+            found = evaluator.evaluate()
+            scores[name] = {field: float(found[field]) for field in asked["fields"]}
+    out.write_text(json.dumps(scores), "utf-8")
+
+
+def load(source: Path, *, embeds: bool) -> Any:
+    """The evaluators, without what surrounds them: the package's own start needs its whole zoo."""
+    package = ModuleType("teval")
+    package.__path__ = [str(source)]
+    sys.modules["teval"] = package
+    for unused in ("evaluate", "termcolor"):
+        sys.modules.setdefault(unused, stand_in(unused))
+    sys.modules["sentence_transformers"] = embedding() if embeds else stand_in("none")
+    import teval.evaluators
+
+    return teval.evaluators
+
+
+def stand_in(name: str) -> ModuleType:
+    """A module with the names that are imported and not used."""
+    module = ModuleType(name)
+    module.colored = module.util = None  # type: ignore[attr-defined]
+    module.SentenceTransformer = lambda path: None  # type: ignore[attr-defined]
+    return module
+
+
+def embedding() -> Any:
+    """`sentence_transformers`, whose models encode no text twice."""
+    import sentence_transformers
+    import torch
+
+    class Remembering(sentence_transformers.SentenceTransformer):  # type: ignore[misc]
+        def encode(self, texts: list[str], **options: Any) -> Any:
+            return torch.stack([self.one(text) for text in texts])
+
+        @cache  # noqa: B019 - one model lives as long as the process
+        def one(self, text: str) -> Any:
+            return super().encode([text], convert_to_tensor=True, show_progress_bar=False)[0]
+
+    sentence_transformers.SentenceTransformer = Remembering
+    return sentence_transformers
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:4]))

@@ -1,0 +1,73 @@
+"""A harness's process: started, watched, and ended with us."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from provegym.errors import InfrastructureError
+
+LOOK_EVERY = 0.5
+"""Seconds between two looks at what the process has written."""
+TOLD = 5
+"""Last lines of a failed process that the user is shown."""
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    environment: Mapping[str, str],
+    folder: Path,
+    log: Path,
+    look: Callable[[], None] = lambda: None,
+    answer: str = "",
+    may_fail: bool = False,
+) -> str:
+    """Run to the end, `look` being called again and again and once more after it; what it printed.
+
+    `answer` is what it reads, `log` the file of all it prints. Raises `InfrastructureError` for an
+    exit code other than 0, unless it `may_fail`. The process does not outlive an interrupt.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with log.open("w+", encoding="utf-8", errors="replace") as output:
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            _say(process, answer)
+            while not _ended(process):
+                look()
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        look()
+    printed = log.read_text("utf-8", "replace")
+    if process.returncode and not may_fail:
+        last = " | ".join(line.strip() for line in printed.strip().splitlines()[-TOLD:])
+        raise InfrastructureError(f"{Path(command[0]).name} failed: {last} (all of it: {log})")
+    return printed
+
+
+def _say(process: subprocess.Popen[str], answer: str) -> None:
+    assert process.stdin
+    try:
+        process.stdin.write(answer)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # it ended before it asked, which its exit code tells
+
+
+def _ended(process: subprocess.Popen[str]) -> bool:
+    try:
+        process.wait(LOOK_EVERY)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

@@ -1,0 +1,171 @@
+"""A local model behind OpenAI's chat completions, so that any benchmark can ask it.
+
+Thin on purpose: one process, whole answers (streamed in pieces where a client asks for it), one
+temperature for all. It serves whatever plays episodes as a policy, so a checkpoint reads the same
+rendering here as in a rollout. For throughput there is `vllm serve` (see `vllm_command`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from typing import Any
+
+from msgspec import Struct
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from provegym.errors import InfrastructureError
+from provegym.llm.scripted import events
+from provegym.rollout.reply import Policy, PolicyFactory, Reply, aclose
+from provegym.types import Task
+
+GREEDY = 0.01
+"""A temperature up to this is taken for 0, as BFCL's 0.001 is meant."""
+
+
+class Card(Struct, frozen=True):
+    """What is served: listed under /v1/models, for results that are to be reproduced."""
+
+    id: str
+    temperature: float
+    template_hash: str
+    weights_hash: str
+
+
+def app(make: PolicyFactory, card: Card, keep: int = 4) -> Starlette:
+    """The server's application. The last `keep` conversations' states are kept for their next
+    request, which then costs only what is new in it.
+    """
+    server = _Server(make, card, keep)
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", server.complete, methods=["POST"]),
+            Route("/v1/models", server.models),
+            Route("/health", lambda request: JSONResponse({"status": "ok"})),
+        ]
+    )
+
+
+class _Server:
+    def __init__(self, make: PolicyFactory, card: Card, keep: int) -> None:
+        self._make, self._card, self._keep = make, card, keep
+        self._recent: OrderedDict[str, Policy] = OrderedDict()
+        self._slots = asyncio.Semaphore(keep)
+
+    async def models(self, request: Request) -> Response:
+        """The one model, with hashes of its weights and of how it renders conversations."""
+        told = {"object": "model", "created": 0, "owned_by": "provegym"}
+        fields = {name: getattr(self._card, name) for name in Card.__struct_fields__}
+        return JSONResponse({"object": "list", "data": [fields | told]})
+
+    async def complete(self, request: Request) -> Response:
+        """One chat completion."""
+        try:
+            body = json.loads(await request.body())
+            messages, tools = body["messages"], body.get("tools") or []
+            roles = [message["role"] for message in messages]
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            return _error(f"no request of a chat completion: {error!r}", "invalid_request")
+        if not roles:
+            return _error("there are no messages", "invalid_request")
+        if wrong := self._wrong(body):
+            return _error(wrong, "invalid_request")
+        try:
+            async with self._slots:
+                reply = await self._reply(messages, tools)
+        except InfrastructureError as fault:
+            return _error(str(fault), "fault", 500)
+        if reply.overflow:
+            return _error("the conversation is longer than the context", "context_length_exceeded")
+        completion = _completion(reply, self._card.id, len(messages))
+        if body.get("stream"):
+            usage = bool((body.get("stream_options") or {}).get("include_usage"))
+            return StreamingResponse(_stream(completion, usage), media_type="text/event-stream")
+        return JSONResponse(completion)
+
+    def _wrong(self, body: dict[str, Any]) -> str:
+        """Why a request cannot be answered as it is meant; "" where it can."""
+        asked, own = body.get("temperature"), self._card.temperature
+        if isinstance(asked, int | float) and asked != own and not (own == 0 and asked <= GREEDY):
+            return f"sampled at temperature {own}; serve it with --temperature {asked}"
+        if body.get("n") not in (None, 1):
+            return "one answer at a time"
+        return ""
+
+    async def _reply(self, messages: list[Any], tools: list[Any]) -> Reply:
+        mark = hashlib.sha256(json.dumps([messages[0], tools]).encode()).hexdigest()
+        policy = self._make(Task(mark, "workflow", ()), 0)
+        try:
+            return await policy(messages, tools)
+        finally:
+            await aclose(policy)
+            self._recent.pop(mark, None)
+            self._recent[mark] = policy
+            while len(self._recent) > self._keep:
+                self._recent.popitem(last=False)
+
+
+def _completion(reply: Reply, model: str, place: int) -> dict[str, Any]:
+    """A reply in the protocol's form; calls without an id get one that is unique so far."""
+    calls = [
+        {
+            "id": call.id or f"call_{place}_{number}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments_text},
+        }
+        for number, call in enumerate(reply.calls)
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": reply.content or None}
+    if calls:
+        message["tool_calls"] = calls
+    elif not reply.content:
+        message["content"] = ""
+    if reply.reasoning:
+        message["reasoning_content"] = reply.reasoning
+    read, written = reply.usage.prompt_tokens, reply.usage.completion_tokens
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+    return {
+        "id": f"chatcmpl-{place}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [choice],
+        "usage": {
+            "prompt_tokens": read,
+            "completion_tokens": written,
+            "total_tokens": read + written,
+        },
+    }
+
+
+async def _stream(completion: dict[str, Any], usage: bool) -> AsyncIterator[str]:
+    for event in events(completion, usage):
+        yield f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n"
+
+
+def _error(told: str, code: str, status: int = 400) -> Response:
+    kind = "invalid_request_error" if status == 400 else "server_error"
+    body = {"error": {"message": told, "type": kind, "param": None, "code": code}}
+    return JSONResponse(body, status)
+
+
+def serve(make: PolicyFactory, card: Card, host: str, port: int) -> None:
+    """Serve until interrupted."""
+    import uvicorn
+
+    uvicorn.run(app(make, card), host=host, port=port, log_level="warning")
+
+
+def vllm_command(path: str, name: str, host: str, port: int) -> list[str]:
+    """The line that serves a whole checkpoint with vLLM, calls written in Hermes' form."""
+    return [
+        *("vllm", "serve", path, "--served-model-name", name, "--host", host),
+        *("--port", str(port), "--enable-auto-tool-choice", "--tool-call-parser", "hermes"),
+    ]

@@ -1,0 +1,236 @@
+"""Official harnesses end to end, on an endpoint over real HTTP that says what a script says."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from provegym.errors import EndpointDown, InputError, ManifestMismatch
+from provegym.evals import bfcl, tau2, teval
+from provegym.evals.harness import Environment
+from provegym.evals.items import Item, Job, Roles
+from provegym.evals.plan import Settings, sampled
+from provegym.evals.suites import evaluate
+from provegym.llm.relay import Remote
+from provegym.llm.scripted import Json, Response, ScriptedServer, fails, says
+
+BROKEN = Response(body=b'{"choices": [')
+CUT = Response(body=says("lost").body, cut=True)
+LIMITED = fails(429, "slow down")
+
+
+def gold(environment: Environment, wanted: list[str]) -> Callable[[Json], Response]:
+    """An endpoint that answers BFCL's questions with its ground truth."""
+    agent: Any = bfcl.scripted(Job(environment, {"base": wanted}, Path()), "oracle")["agent"]
+    return lambda request: agent(request)
+
+
+@pytest.fixture
+def settings(bfcl_environment: Environment, harnesses: Path, tmp_path: Path) -> Settings:
+    return Settings("m", ("bfcl/base",), tmp_path / "out", limit=2, cache=harnesses, patience=30)
+
+
+def wanted_of(settings: Settings, environment: Environment) -> list[str]:
+    return sampled(settings, "bfcl", "base", bfcl.names(environment, "base"))
+
+
+def test_gold_calls_score_all_of_bfcl_whatever_the_endpoint_does_in_between(
+    settings: Settings, bfcl_environment: Environment
+) -> None:
+    wanted = wanted_of(settings, bfcl_environment)
+    right = gold(bfcl_environment, wanted)
+    troubles = [LIMITED, BROKEN, CUT, LIMITED]
+
+    def script(request: Json) -> Response:
+        assert request["model"] == "m"
+        assert "store" not in request
+        return troubles.pop() if troubles else right(request)
+
+    with ScriptedServer(script) as server:
+        found = evaluate(replace(settings, base_url=server.url, concurrency=1))
+    (result,) = found.results
+    assert result.scores == {name: [1.0] for name in wanted}
+    assert (result.score.mean, result.floor, result.ceiling) == (1.0, 0.0, 1.0)
+    assert troubles == []
+    assert found.traffic["retries"] == 4
+    assert result.pins.version == "2026.3.23"
+    assert json.loads((settings.out / "results.json").read_text())["model"] == "m"
+
+
+def test_what_an_endpoint_that_went_down_had_answered_is_not_asked_for_again(
+    settings: Settings, bfcl_environment: Environment
+) -> None:
+    wanted = wanted_of(settings, bfcl_environment)
+    right = gold(bfcl_environment, wanted)
+    first: list[str] = []
+    gone = False
+
+    def script(request: Json) -> Response:
+        question = request["messages"][0]["content"]
+        if gone or question in first[:1] or not first:
+            first.append(question)
+            return right(request)
+        return fails(503, "down", **{"retry-after": "60"})
+
+    with ScriptedServer(script) as server:
+        told = replace(settings, base_url=server.url, concurrency=1, patience=1)
+        with pytest.raises(EndpointDown, match="run the same command again"):
+            evaluate(told)
+        assert not (settings.out / "results.json").exists()
+        gone, done = True, first[0]
+        server.seen.clear()
+        (result,) = evaluate(told).results
+        again = [request["messages"][0]["content"] for request in server.requests]
+    assert done not in again
+    assert result.scores == {name: [1.0] for name in wanted}
+    with pytest.raises(ManifestMismatch, match="limit 2, but 3"):
+        evaluate(replace(told, limit=3))
+
+
+def test_a_conversation_that_outgrows_the_model_is_its_own_fault_and_counted(
+    settings: Settings, bfcl_environment: Environment
+) -> None:
+    too_long = fails(400, "too long", code="context_length_exceeded")
+    with ScriptedServer(lambda request: too_long) as server:
+        (result,) = evaluate(replace(settings, base_url=server.url)).results
+    assert result.states == {"overflow": 2}
+    assert result.score.mean == 0.0
+
+
+def tau2_job(environment: Environment, folder: Path, names: list[str]) -> Job:
+    return Job(environment, {"airline": names}, folder, concurrency=2)
+
+
+def tau2_played(job: Job, roles: Roles) -> dict[str, Item]:
+    kept: dict[str, Item] = {}
+    tau2.play(job, roles, lambda item: kept.update({item.name: item}))
+    return kept
+
+
+def test_tau2_tells_the_agents_faults_from_the_users_and_the_endpoints(
+    tau2_environment: Environment, tmp_path: Path
+) -> None:
+    names = ["0", "3", "7"]
+    rows = [row for row in tau2.tasks(tau2_environment, "airline") if row["id"] in names]
+    agent, user = tau2.scripted(rows, "oracle").values()
+    job = tau2_job(tau2_environment, tmp_path, names)
+
+    def about(request: Json, row: int) -> bool:
+        return f"TASK#{row}" in json.dumps(request["messages"])
+
+    def plays_agent(request: Json) -> Any:
+        if about(request, 1):
+            return fails(400, "too long", code="context_length_exceeded")
+        return agent(request)
+
+    def plays_user(request: Json) -> Any:
+        bad = len(request["messages"]) > 2 and about(request, 2)
+        return says(None) if bad else user(request)
+
+    with ScriptedServer(plays_agent) as first, ScriptedServer(plays_user) as second:
+        roles = {
+            "agent": Remote("agent", "a", first.url),
+            "user": Remote("user", "u", second.url, usable=True, retries=0),
+        }
+        found = tau2_played(job, roles)
+        asked = len(second.seen)
+    assert {name: (item.score, item.state) for name, item in found.items()} == {
+        "0": (1.0, "scored"),
+        "3": (0.0, "overflow"),
+    }  # of "7" nothing is told: its user failed, which says nothing about the agent
+    assert asked > 3
+    again = tau2_played(job, tau2.scripted(rows, "oracle"))
+    assert again["7"].score == 1.0
+    assert again["3"] == found["3"]
+
+
+def test_a_silent_agent_earns_on_tau2_what_leaves_nothing_changed(
+    tau2_environment: Environment, tmp_path: Path
+) -> None:
+    job = tau2_job(tau2_environment, tmp_path, ["0", "3"])
+    kept: dict[str, Item] = {}
+    tau2.play_scripted(job, "noop", lambda item: kept.update({item.name: item}))
+    assert {name: item.score for name, item in kept.items()} == {"0": 1.0, "3": 0.0}
+
+
+REVIEW = {
+    "template": "",
+    "meta_data": {"response_format": "str"},
+    "ground_truth": {"answer": "B", "thought": ""},
+    "origin_prompt": [{"role": "user", "content": "Response: 500. Answer with a letter."}],
+}
+RETRIEVE = {
+    "meta_data": {"response_format": "str"},
+    "ground_truth": json.dumps({"thought": "", "name": "Maps.find", "args": {}}),
+    "origin_prompt": [
+        {"role": "system", "content": "Name a tool."},
+        {"role": "function", "content": "Maps.find, Maps.show"},
+        {"role": "user", "content": "Where is it?"},
+    ],
+}
+INSTRUCT = {
+    "template": {"thought": "why", "action": "tool", "args": "with"},
+    "meta_data": {"response_format": "json"},
+    "ground_truth": {"action": "Maps.find", "args": {"place": "Rome"}},
+    "origin_prompt": [{"role": "user", "content": "Find Rome, in JSON."}],
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A few items in the form of T-Eval's files."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    other = REVIEW | {"origin_prompt": [{"role": "user", "content": "Another."}]}
+    files = {
+        "review_str_v2": {"1": REVIEW, "2": other},
+        "retrieve_str_v2": {"1": RETRIEVE},
+        "instruct_v2": {"1": INSTRUCT},
+    }
+    for name, rows in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(rows))
+    return folder
+
+
+def test_gold_answers_score_all_of_teval_and_empty_ones_nothing(
+    teval_environment: Environment, harnesses: Path, data: Path, tmp_path: Path
+) -> None:
+    settings = Settings("oracle", ("teval",), tmp_path / "out", teval_data=data, cache=harnesses)
+    found = evaluate(settings)
+    scores = {r.part: (r.score.mean, r.floor, r.ceiling) for r in found.results}
+    assert scores == dict.fromkeys(("instruct_json", "retrieve_str", "review_str"), (1.0, 0.0, 1.0))
+    assert found.abilities == {"teval": {"review": 1.0}}  # no mean of half an ability, none of all
+    assert "no plan_json_v*.json" in found.absent["teval/plan_json"]
+    assert found.absent["teval/instruct_string"] == "no item of this form"
+
+
+def test_teval_says_what_is_missing(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--teval-data"):
+        teval.absent(None, None, None)
+    (data / "plan_json_v2.json").write_text("{}")
+    assert "all-mpnet-base-v2" in teval.absent(data, None, None)["plan_json"]
+    (data / "review_str_v1.json").write_text("{}")
+    with pytest.raises(InputError, match=r"review_str_v1\.json, review_str_v2\.json"):
+        teval.absent(data, None, None)
+
+
+@pytest.mark.slow
+def test_plan_and_review_of_teval_score_what_was_measured(harnesses: Path, tmp_path: Path) -> None:
+    told = [os.environ.get(f"PROVEGYM_TEVAL_{name}") for name in ("DATA", "EMBEDDER")]
+    if not all(told):
+        pytest.skip("PROVEGYM_TEVAL_DATA and PROVEGYM_TEVAL_EMBEDDER do not say where they are")
+    files, embedder = map(Path, filter(None, told))
+    parts = ("teval/plan_json", "teval/plan_str", "teval/review_str")
+    settings = Settings("oracle", parts, tmp_path / "out", limit=20, cache=harnesses)
+    found = evaluate(replace(settings, teval_data=files, teval_embedder=embedder))
+    scores = {r.part: r.score.mean for r in found.results}
+    assert scores["review_str"] == 1.0
+    assert scores["plan_json"] > 0.9
+    assert scores["plan_str"] > 0.5
+    assert {r.floor for r in found.results} == {0.0}
