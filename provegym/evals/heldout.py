@@ -15,7 +15,7 @@ from provegym.evals.stats import Estimate, mean, paired_difference, pass_hats, r
 from provegym.pairs import pairs
 from provegym.records import read_distinct
 from provegym.rewards import PRESETS, score
-from provegym.rewards.success import success
+from provegym.rewards.success import solved, success
 from provegym.types import Kind, Task, Trace
 
 
@@ -100,7 +100,7 @@ def measure(task: Task, trace: Trace) -> Measure | None:
         premature=any(c.turn == 0 for c in trace.calls) if waiting else None,
         reward=judged.normalized,
         reward_paper=score(task, trace, PRESETS["paper"]).normalized,
-        recovered=_solved(judged) if truth and failed else None,
+        recovered=solved(judged) if truth and failed else None,
         chain=truth,
     )
 

@@ -18,5 +18,9 @@ def success(task: Task, trace: Trace, judged: Score) -> bool:
     truth, made = len(task.ground_truth), len(trace.calls)
     if not truth:
         return made == 0 and not judged.masked
-    whole = judged.coverage == 1 and judged.argument == 1 and judged.state == 1
-    return whole and made <= truth + SPARE_CALLS
+    return solved(judged) and made <= truth + SPARE_CALLS
+
+
+def solved(judged: Score) -> bool:
+    """Whether all calls of the truth were made, with its arguments, to its end."""
+    return judged.coverage == 1 and judged.argument == 1 and judged.state == 1
