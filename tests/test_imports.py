@@ -58,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dataset": CORE | {"rollout"},  # an export shows the prompt and tools that the loop shows
     "synth": EPISODE | {"config", "graph", "llm", "rewards", "dataset"},
     # gateway: verl's workers, too, know the servers outside
-    "train": EPISODE | {"config", "llm", "rewards", "dataset", "evals", "gateway"},
+    "train": EPISODE | {"config", "section", "llm", "rewards", "dataset", "evals", "gateway"},
     "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
     "report": CORE | {"config", "rewards", "evals", "dataset"},
     "section": set(),

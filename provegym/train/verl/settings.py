@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from provegym import config
-from provegym.config import Count, Natural, Positive, Section, Share
+from provegym.section import Count, Natural, Positive, Section, Share
 
 Calls = Literal["hermes", "granite"]
 Device = Literal["cuda", "cpu"]
