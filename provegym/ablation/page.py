@@ -183,7 +183,7 @@ def _gain(seen: Difference | None) -> str:
 
 def training(trained: Sequence[Trained]) -> str:
     """A row a cell: how its trainings went."""
-    head = ["cell", "steps", "groups that teach nothing", "episodes lost to faults", "alarms"]
+    head = ["cell", "GRPO steps", "groups that teach nothing", "episodes lost to faults", "alarms"]
     rows = []
     for cell, of in _by_cell(trained).items():
         flat = [t.note["zero_variance"] for t in of if t.note["zero_variance"] is not None]
