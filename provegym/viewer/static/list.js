@@ -133,5 +133,5 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
     }
   }
 
-  return { element, update, step, stop: () => clearTimeout(timer), again: () => { asked = ""; } };
+  return { element, update, step, stop: () => clearTimeout(timer) };
 }

@@ -1,6 +1,6 @@
 // Runs: curves while training goes on, what was played, the yield of synthesis.
 import { get } from "./api.js";
-import { here, link } from "./address.js";
+import { link } from "./address.js";
 import { chart, funnel } from "./chart.js";
 import { behind, chip, count, h, number, put, table } from "./dom.js";
 
