@@ -39,7 +39,7 @@ MakeRow = Callable[[bytes], Row]
 
 class Table(Struct, frozen=True):
     """The columns that a kind of file is listed by, as SQLite declares them, and those that get
-    an index of their own.
+    an index of their own; several with commas between get one together.
     """
 
     columns: dict[str, str]
@@ -178,7 +178,8 @@ class Index:
         return 0
 
     def _identity(self) -> str:
-        told = repr((VERSION, sorted(self._table.columns.items()), self._table.identity))
+        table = self._table
+        told = repr((VERSION, sorted(table.columns.items()), table.indexed, table.identity))
         return hashlib.sha256(told.encode()).hexdigest()
 
     def _empty(self, base: sqlite3.Connection) -> None:
@@ -188,8 +189,8 @@ class Index:
             base.execute(
                 f"CREATE TABLE rows (n INTEGER PRIMARY KEY, at INTEGER, size INTEGER, {columns})"
             )
-            for name in self._table.indexed:
-                base.execute(f"CREATE INDEX by_{name} ON rows ({name})")
+            for i, names in enumerate(self._table.indexed):
+                base.execute(f"CREATE INDEX by_{i} ON rows ({names})")
             base.execute("DELETE FROM told")
             base.execute("INSERT INTO told VALUES ('identity', ?)", (self._identity(),))
 

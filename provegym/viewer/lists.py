@@ -114,17 +114,20 @@ def _rows(base: sqlite3.Connection, shape: Shape, wanted: Wanted) -> list[dict[s
         else:
             where += f" AND coalesce(CAST(r.{name} AS TEXT), '') = ?"
             given.append(value)
-    other = "NULL"
+    other, joined = "NULL", ""
     if wanted.against:
         base.execute("ATTACH ? AS other", (str(wanted.against),))
-        other = "(SELECT avg(o.reward) FROM other.rows o WHERE o.task = r.task)"
+        other, joined = "o.mean", f"LEFT JOIN ({_MEANS}) o ON o.task = r.task"
     names = ", ".join(f"r.{name}" for name in shape.shown)
     order = shape.orders[wanted.order]
     asked = (
-        f"SELECT r.n, {names}, {other} AS other FROM rows r WHERE {where} "
+        f"SELECT r.n, {names}, {other} AS other FROM rows r {joined} WHERE {where} "
         f"ORDER BY {order} LIMIT {PAGE} OFFSET ?"
     )
     return [dict(row) for row in base.execute(asked, [*given, wanted.offset])]
+
+
+_MEANS = "SELECT task, avg(reward) AS mean FROM other.rows GROUP BY task"
 
 
 def _text(shape: Shape, wanted: Wanted) -> tuple[str, list[str]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -17,8 +15,6 @@ from provegym.viewer.place import Place
 
 CHUNK = 4 << 20
 """Bytes of curves that are given at once."""
-ENDS = 0.2
-"""Share of the steps at either end that training is summed up by."""
 
 
 def listed(place: Place) -> list[dict[str, Any]]:
@@ -114,16 +110,3 @@ def rows(path: Path, start: int) -> tuple[list[dict[str, Any]], int]:
     whole = text[: text.rfind(b"\n") + 1]
     found = [msgspec.json.decode(line) for line in whole.splitlines() if line.strip()]
     return found, start + len(whole)
-
-
-def summary(curves: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """A curve in four numbers: steps, the mean reward of its first and last fifth, masked."""
-    steps = list(curves)
-    rewards = [row["reward"] for row in steps if row.get("reward") is not None]
-    count = max(1, round(len(rewards) * ENDS))
-    return {
-        "steps": len(steps),
-        "first": fmean(rewards[:count]) if rewards else None,
-        "last": fmean(rewards[-count:]) if rewards else None,
-        "masked": sum(row.get("masked") or 0 for row in steps),
-    }

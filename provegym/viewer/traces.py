@@ -21,6 +21,8 @@ COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
 TaskOf = Callable[[str], Task | None]
 """The task of an id, None where it is not known."""
 
+FACETS = ("result", "failure", "policy", "server", "kind", "stop")
+
 TABLE = Table(
     {
         "id": "TEXT",
@@ -38,11 +40,11 @@ TABLE = Table(
         **dict.fromkeys(COMPONENTS, "REAL"),
         "said": "TEXT",
     },
-    indexed=("id", "task", "reward"),
+    indexed=("id", "task", "reward", ", ".join(FACETS)),  # the last one answers every count
 )
 _RANK = "CASE r.result WHEN 'failed' THEN 0 WHEN 'masked' THEN 1 ELSE 2 END"
 SHAPE = Shape(
-    facets=("result", "failure", "policy", "server", "kind", "stop"),
+    facets=FACETS,
     shown=tuple(TABLE.columns),
     orders={
         "file": "r.n",

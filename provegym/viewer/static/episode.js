@@ -1,5 +1,5 @@
 // One episode: the chat with every call judged, the reward in bars, the end state.
-import { behind, chip, h, human, number, put, table } from "./dom.js";
+import { behind, chip, h, human, number, table } from "./dom.js";
 import { brief, changes, value } from "./value.js";
 
 const OUTCOME = { ok: "good", infrastructure: "warn" };

@@ -3,7 +3,7 @@ import { behind, chip, count, h, number, put, s } from "./dom.js";
 import { value } from "./value.js";
 
 const RADIUS = 250;
-const CELL = 2 * RADIUS + 420;
+const CELL = 2 * RADIUS + 480;
 const WORDS = {
   explicit: "takes an id from",
   implicit: "works only after",

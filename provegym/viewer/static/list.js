@@ -20,9 +20,14 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
   let asked = "";
   let answered = "";
   let timer = 0;
+  let files = [];
+  let looked = 0;
 
   async function update(query) {
-    const files = await filesOf(...kinds);
+    if (Date.now() - looked > IDLE_MS) {
+      files = await filesOf(...kinds);
+      looked = Date.now();
+    }
     if (!files.length) {
       put(rows, h("p", { class: "empty" }, `There are no ${label.toLowerCase()} in this folder.`));
       return null;
@@ -128,5 +133,5 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
     }
   }
 
-  return { element, update, step, stop: () => clearTimeout(timer), again: () => { asked = ""; } };
+  return { element, update, step, stop: () => clearTimeout(timer) };
 }

@@ -1,6 +1,6 @@
 // Runs: curves while training goes on, what was played, the yield of synthesis.
 import { get } from "./api.js";
-import { here, link } from "./address.js";
+import { link } from "./address.js";
 import { chart, funnel } from "./chart.js";
 import { behind, chip, count, h, number, put, table } from "./dom.js";
 
@@ -23,7 +23,7 @@ export function leave() {
 
 export async function update(query) {
   const all = await get("/api/runs");
-  detail.parentElement.classList.toggle("one", query.run !== undefined);
+  detail.parentElement.classList.toggle("one", query.run !== undefined || all.length === 1);
   if (!all.length) return put(list, h("p", { class: "empty" }, "There is no run in this folder: no curves, no rejections."));
   const run = all.find((r) => (r.folder || ".") === query.run) ?? all.find((r) => r.curves.length) ?? all[0];
   put(list, all.map((r) => h("a", { href: link("/runs", { run: r.folder || "." }), "aria-current": r === run ? "true" : null },
