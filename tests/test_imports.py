@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "worlds": CORE | {"world", "servers"},
     "scoring": ANY,  # the orchestration over the parts
     "ablation": ANY,  # many runs over one set of tasks
-    "learning": EPISODE | {"config", "train"},
+    "learning": EPISODE | {"config", "train", "llm"},  # a checkpoint is served as a policy
     "runs": ANY,
     "terminal": set(),
     "options": set(),
