@@ -42,9 +42,13 @@ class Paths:
             self._next[edge.source] += [edge.target] * times
             self._before[edge.target] += [edge.source] * times
 
-    def chain(self, seed: int, i: int) -> tuple[str, ...]:
-        """Chain number `i`; a tool without any edge is a chain of one."""
+    def chain(self, seed: int, i: int, through: str = "") -> tuple[str, ...]:
+        """Chain number `i`, or one that goes `through` a tool; a tool without any edge is a chain
+        of one.
+        """
         rnd = rng(seed, "chain", i)
+        if through:
+            return self._grown([through], max(LENGTHS), rnd)
         order = list(self.tools)
         rng(seed, "round", i // len(order)).shuffle(order)
         return self._grown([order[i % len(order)]], max(LENGTHS), rnd)

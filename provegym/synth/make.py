@@ -29,7 +29,7 @@ from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Drafter, Rejected
 from provegym.synth.quota import Place, places
 from provegym.synth.replay import Moment, dependencies, replay, start_of
-from provegym.synth.unmet import NO_AIMS, Codes
+from provegym.synth.unmet import NO_AIMS, Codes, codes_in, tools_in
 from provegym.types import Call, GroundCall, Task, Tool, Trace, Turn
 from provegym.world.world import World
 
@@ -128,7 +128,7 @@ class Maker:
     ) -> Candidate:
         base = i // len(self.plan.servers)
         seed = self.plan.world_seed(self.plan.first_world + base % self.settings.world_seeds)
-        home, chain_of = self.chains(server, shape, rnd)
+        home, chain_of = self.chains(server, shape, rnd, tools_in(aims))
         shape = replace(shape, crossing=len(home) > 1)
         others = [library.load(n) for n in self.plan.others if n not in home]
 
@@ -136,18 +136,22 @@ class Maker:
             return chain_of(derive(self.plan.seed, "chains", redraw, k), base)
 
         world = library.world(seed, home)
-        draft = Drafter(Brief(world, others, self.settings, shape, rnd, chain, aims)).draft()
+        codes = codes_in(aims)
+        draft = Drafter(Brief(world, others, self.settings, shape, rnd, chain, codes)).draft()
         names = (server, *servers_of(draft.tools, (server,), self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
 
     def chains(
-        self, server: str, shape: Shape, rnd: Random
+        self, server: str, shape: Shape, rnd: Random, idle: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], Callable[[int, int], tuple[str, ...]]]:
-        """The servers that a task is about, and the law of its chains of tools."""
+        """The servers that a task is about, and the law of its chains of tools: now and then those
+        through one of the `idle` tools.
+        """
         most = self.settings.max_chain
         across = self._crossings(server) if shape.crossing and most > 1 else []
         if not across:
-            return (server,), self._paths[server].chain
+            chain = self._paths[server].chain
+            return (server,), partial(chain, through=rnd.choice([*idle, ""])) if idle else chain
         joined = [pair for pair in across if pair[1].bridged]
         told = joined and rnd.random() < BRIDGED
         partner, crossings = rnd.choice(joined if told else across)

@@ -38,7 +38,7 @@ from provegym.synth.plan import MAX_CALLS
 from provegym.synth.query import User
 from provegym.synth.replay import Moment, replay, start_of
 from provegym.synth.steps import Assistant
-from provegym.synth.unmet import Codes
+from provegym.synth.unmet import Codes, codes_in
 from provegym.types import Changes, GroundCall, Kind, Perturbations, Task, Tool, Turn
 from provegym.world.world import World
 
@@ -192,7 +192,7 @@ class _Candidate:
         maker = self.maker
         others = [library.load(n) for n in maker.plan.others if n not in self.home]
         world = library.world(self.seed, self.home)
-        told = aims.get(self.server, ())
+        told = codes_in(aims.get(self.server, ()))
         brief = Brief(world, others, maker.settings, self.shape, self.rnd, self._chain, told)
         return Writer(brief).agenda()
 

@@ -15,7 +15,7 @@ from provegym.seeding import rng
 from provegym.synth import pipeline
 from provegym.synth.make import Candidate, Maker, Outcome, Plan
 from provegym.synth.plan import Planner
-from provegym.synth.unmet import Codes, unmet
+from provegym.synth.unmet import Codes, codes_in, tools_in, unmet
 from provegym.types import Call, Trace
 
 NAMES = ("banking", "calendar", "filesystem", "shopping")
@@ -49,6 +49,30 @@ def test_a_server_whose_codes_were_all_met_has_nothing_to_aim_at() -> None:
     maps = servers.load("maps")
     talk = trace(*((tool.name, code) for tool in maps.tools.values() for code in tool.refuses))
     assert unmet([talk], ("maps",)) == {}
+
+
+def test_the_last_tools_that_nobody_called_are_aimed_at() -> None:
+    tools = sorted(servers.load("maps").tools)
+    all_but = [unmet([trace(*((tool, "") for tool in tools[n:]))], ("maps",)) for n in (2, 3, 4)]
+    assert [tools_in(aims["maps"]) for aims in all_but] == [tools[:2], tools[:3], []]
+    refused = unmet([trace((tools[0], "not_found"), *((t, "") for t in tools[1:]))], ("maps",))
+    assert tools_in(refused["maps"]) == tools[:1]
+    assert all(aim in refused["maps"] for aim in codes_in(refused["maps"]))
+
+
+def test_candidates_that_aim_at_a_tool_call_it_far_more_often(graph: Graph) -> None:
+    plan = Plan(seed=7, servers=("banking",), others=NAMES)
+    maker = Maker(plan, SETTINGS, graph)
+    aims = {"banking": ["call:manage_card"]}
+    plain, aimed = ([*called(maker.make(i, to) for i in range(40))] for to in ({}, aims))
+    assert aimed.count("manage_card") > 3 * plain.count("freeze_card")
+
+
+def called(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """Tools of all calls of the ground truths."""
+    for made in outcomes:
+        if isinstance(made, Candidate):
+            yield from (call.name for _, call in made.task.ground_truth)
 
 
 def refusals(outcomes: Iterable[Outcome]) -> Iterator[str]:
