@@ -22,7 +22,7 @@ GIVE_UP, AIMING = 0.5, 0.9
 there is a reason to aim at (ours)."""
 REASONS, AIMED = 4, 12
 """Reasons that are tried for such a wish, and tries for those that are aimed at."""
-AIMS = 110_000
+AIMS = 60_000
 """Tries for those that are aimed at, in all: many tasks find them with fewer tries each."""
 CHAINS = 4
 """Chains that are strung together at most where one is too short."""
