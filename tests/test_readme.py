@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import mcp.client.stdio  # noqa: F401  (keeps the standard error of its first import: the real one)
 import pytest
 
 from provegym import cli, servers

@@ -80,9 +80,8 @@ def vague_phrase(
     noun = rf"(?:{re.escape(left_open.noun)}|{re.escape(left_open.noun.split()[-1])})"
     named = rf'(?:\b(?:the|a|an|my|our) )?(?:\b{noun} )?"?\{{{name}\}}"?(?: {noun}\b)?'
     text = re.sub(named, f"{{{name}}}", text)
-    return _filled(text, {**said, name: rnd.choice(left_open.ways)}), thing[
-        1
-    ] if thing else left_open.noun
+    asked = thing[1] if thing else left_open.noun
+    return _filled(text, {**said, name: rnd.choice(left_open.ways)}), asked
 
 
 def _filled(text: str, said: Mapping[str, str]) -> str:

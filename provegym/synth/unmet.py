@@ -24,11 +24,9 @@ def unmet(conversations: Iterable[Trace], servers: Iterable[str]) -> Codes:
     """By server, the declared codes that none of its calls in the conversations was refused with,
     and its tools that none called if they are few; servers without any are left out.
     """
-    refused: set[tuple[str, str]] = set()
-    called: set[str] = set()
-    for call in (call for talk in conversations for call in talk.calls):
-        called |= {call.name} if call.outcome == "ok" else set()
-        refused |= {_refusal(call)} if call.outcome != "ok" else set()
+    calls = [call for talk in conversations for call in talk.calls]
+    called = {call.name for call in calls if call.outcome == "ok"}
+    refused = {_refusal(call) for call in calls if call.outcome != "ok"}
     found = {}
     for name in servers:
         server = library.load(name)
