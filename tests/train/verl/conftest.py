@@ -11,7 +11,7 @@ import pytest
 
 from provegym.servers import SERVERS
 from provegym.types import Task
-from tests.train.verl import lights, small
+from tests.train.verl import small
 
 HERE = Path(__file__).parent
 
@@ -27,6 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _lights() -> Iterator[None]:
     """Let the lamps' world be known here, as in verl's processes."""
+    from tests.train.verl import lights  # what it makes known at once, the other tests must not see
+
     before = dict(SERVERS)
     lights.register()
     yield
