@@ -33,6 +33,7 @@ from pydantic import BaseModel
 
 from provegym.differences import named
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
+from provegym.ground import check_ground
 from provegym.types import SCHEMA, Task
 
 T = TypeVar("T")
@@ -101,7 +102,7 @@ def read(path: str | Path, type_: type[T]) -> Iterator[T]:
 
 def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator[T]:
     """The same for records that their attribute `key` names: a name used twice is a
-    `BrokenRecord`, too, and so is an empty one.
+    `BrokenRecord`, too, and so are an empty one and a task whose ground truth cannot be.
     """
     numbers: dict[str, int] = {}
     for number, record in _numbered(Path(path), type_):
@@ -112,8 +113,17 @@ def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator
             raise BrokenRecord(
                 str(path), number, f"{key} {name!r} is that of line {numbers[name]}; rename one"
             )
+        if isinstance(record, Task):
+            _check_ground(record, path, number)
         numbers[name] = number
         yield record
+
+
+def _check_ground(task: Task, path: str | Path, number: int) -> None:
+    try:
+        check_ground(task)
+    except InputError as error:
+        raise BrokenRecord(str(path), number, str(error)) from None
 
 
 def read_tasks(path: str | Path) -> Iterator[Task]:
