@@ -181,6 +181,7 @@ def task_of(text: str) -> Task:
     """The task that FILE:ID names. Raises `InputError` for a file or task that is not there."""
     from provegym import servers
     from provegym.gateway.sound import check_task
+    from provegym.ground import check_world
     from provegym.rollout.run import load_tasks
 
     file, colon, task_id = text.partition(".jsonl:")
@@ -191,8 +192,7 @@ def task_of(text: str) -> Task:
         raise UnknownName("task", task_id, sorted(tasks)[:20])
     task = tasks[task_id]
     check_task(task)
-    for name in task.servers:
-        servers.load(name)
+    check_world(task, *servers.vocabulary(task.servers))
     return task
 
 

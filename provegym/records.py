@@ -102,7 +102,7 @@ def read(path: str | Path, type_: type[T]) -> Iterator[T]:
 
 def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator[T]:
     """The same for records that their attribute `key` names: a name used twice is a
-    `BrokenRecord`, too, and so are an empty one and a task whose ground truth cannot be.
+    `BrokenRecord`, too, and so is an empty one.
     """
     numbers: dict[str, int] = {}
     for number, record in _numbered(Path(path), type_):
@@ -113,24 +113,18 @@ def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator
             raise BrokenRecord(
                 str(path), number, f"{key} {name!r} is that of line {numbers[name]}; rename one"
             )
-        if isinstance(record, Task):
-            _check_ground(record, path, number)
         numbers[name] = number
         yield record
 
 
-def _check_ground(task: Task, path: str | Path, number: int) -> None:
-    try:
-        check_ground(task)
-    except InputError as error:
-        raise BrokenRecord(str(path), number, str(error)) from None
-
-
 def read_tasks(path: str | Path) -> Iterator[Task]:
-    """The tasks of a file as `read_distinct` yields them. Raises `InputError` if there is none."""
+    """The tasks of a file as `read_distinct` yields them. Raises `InputError` if there is none, and
+    for a ground truth that cannot be (see `provegym.ground`).
+    """
     empty = True
     for task in read_distinct(path, Task):
         empty = False
+        check_ground(task)
         yield task
     if empty:
         raise InputError(f"{path} holds no task; make some with `provegym synth`")

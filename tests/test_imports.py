@@ -122,6 +122,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "requests": ("llm/",),
     "aiohttp": ("llm/",),
     "prometheus_client": ("gateway/",),
+    "jsonschema": ("gateway/sound.py",),
     "starlette": ("gateway/", "viewer/", "llm/serving.py"),
     "uvicorn": ("gateway/", "viewer/", "llm/serving.py"),
     "uvloop": ("gateway/",),

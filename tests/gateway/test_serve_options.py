@@ -12,7 +12,7 @@ from provegym import cli, cli_serve
 from provegym.errors import InputError
 from provegym.gateway import front
 from provegym.gateway.settings import Settings
-from provegym.types import Task, Turn
+from provegym.types import Function, GroundCall, Task, Tool, Turn
 
 TASK = Task("t1", "abstention", (Turn("Hi."),), ("banking",))
 OPTIONS = ("--host x", "--port 5", "--allow-host x", "--idle 9", "--sessions 9", "--rate 9")
@@ -64,6 +64,12 @@ def test_a_further_host_is_known_in_lower_case(told: str, name: str) -> None:
         (replace(TASK, seed=-1), "task.seed -1 is not from 0"),
         (replace(TASK, reference_time="soon"), "task.reference_time 'soon' is no time"),
         (replace(TASK, servers=("bank",)), "unknown server 'bank'"),
+        (replace(TASK, tools=(Tool(Function("t", "", {})),)), "of the tool t have no type"),
+        (replace(TASK, final_changes={"banking.x": {}}), "final_changes names 'banking.x'"),
+        (
+            replace(TASK, turns=(Turn("Hi.", (GroundCall("a", "x"),)),)),
+            "ground call 'a' is of 'x', which is no tool",
+        ),
     ],
 )
 def test_a_task_of_a_file_is_judged_as_one_over_http(task: Task, told: str, tmp_path: Path) -> None:
