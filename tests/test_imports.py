@@ -75,7 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": EPISODE | {"config", "train", "llm"},  # a checkpoint is served as a policy
     "runs": ANY,
     "terminal": set(),
-    "options": set(),
+    "options": {"types"},  # the greatest seed
     "tables": ANY,
     "play": {"errors", "world"},
     "bench": {"errors"},  # what it runs lies in benchmarks/

@@ -23,7 +23,7 @@ from provegym.errors import (
     SessionUnknown,
     UnknownName,
 )
-from provegym.gateway import metrics, openapi
+from provegym.gateway import listing, metrics, openapi
 from provegym.gateway.apart import decoded
 from provegym.gateway.batch import code_of
 from provegym.gateway.door import may_be_deeper
@@ -56,7 +56,12 @@ class WrongType(InputError):
 
 
 def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_world) -> list[Route]:
-    """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`."""
+    """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`.
+
+    The whole library is loaded here: its names are asked for later, in a loop that all sessions
+    share, and would hold them up for the second that this takes.
+    """
+    listing.library()
     desk = Desk(rooms, settings, open, Openings())
     found = [
         Route(op.path, _handler(op, desk), methods=[op.method], name=op.says) for op in OPERATIONS

@@ -15,9 +15,8 @@ import msgspec
 from jsonschema import Draft202012Validator, SchemaError
 
 from provegym.errors import InputError, UnknownName
-from provegym.gateway.wire import MOST_SEED
 from provegym.ground import check_ground
-from provegym.types import SCHEMA, Function, Task
+from provegym.types import MOST_SEED, SCHEMA, Function, Task
 
 MOST_LETTERS = 200
 """Of a task's id."""

@@ -32,7 +32,14 @@ def session(api: Http) -> str:
 
 WITH_BODY = [op for op in OPERATIONS if op.body]
 NO_JSON = (
-    *(b"{", b"nul", b"[1, ]", b"\xff\xfe", b'{"calls": [{"name": "x", "key": "\xff"}]}', b"[" * 100_000),
+    *(
+        b"{",
+        b"nul",
+        b"[1, ]",
+        b"\xff\xfe",
+        b'{"calls": [{"name": "x", "key": "\xff"}]}',
+        b"[" * 100_000,
+    ),
     *(b"NaN", b'{"seed": Infinity}', b'{"tools": ["\\ud800"]}', b"{} {}"),
 )
 
