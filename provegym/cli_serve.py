@@ -85,7 +85,7 @@ def serve(
     given: dict[str, Any] = {
         "host": host,
         "port": port,
-        "token": token,
+        "token": _token(token) if http else token,
         "hosts": tuple(map(host_named, allow_host)) if allow_host else None,
         "servers": servers_named(servers if name is None else name),
         "seed": seed,
@@ -114,6 +114,11 @@ def _check_ways(http: bool, name: str | None, servers: str | None, task: str | N
     if servers is not None and (name is not None or task is not None):
         other = "--task" if name is None else repr(name)
         raise InputError(f"--servers {servers} beside {other}: say in one place what to serve")
+
+
+def _token(token: str | None) -> str | None:
+    """The token, "" where its variable is set to nothing, which typer takes for none."""
+    return os.environ.get("PROVEGYM_TOKEN") if token is None else token
 
 
 def _check_none_is_given(options: dict[str, Any]) -> None:
@@ -181,6 +186,7 @@ def task_of(text: str) -> Task:
     """The task that FILE:ID names. Raises `InputError` for a file or task that is not there."""
     from provegym import servers
     from provegym.gateway.sound import check_task
+    from provegym.ground import check_world
     from provegym.rollout.run import load_tasks
 
     file, colon, task_id = text.partition(".jsonl:")
@@ -191,8 +197,7 @@ def task_of(text: str) -> Task:
         raise UnknownName("task", task_id, sorted(tasks)[:20])
     task = tasks[task_id]
     check_task(task)
-    for name in task.servers:
-        servers.load(name)
+    check_world(task, *servers.vocabulary(task.servers))
     return task
 
 

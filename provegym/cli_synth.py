@@ -9,6 +9,7 @@ import typer
 
 from provegym import cli_dataset, tables, terminal
 from provegym.options import Json, Servers, example
+from provegym.types import MOST_SEED
 
 EXAMPLES = example(
     "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
@@ -50,7 +51,9 @@ def synth(
     budget_usd: Dollars = None,
     budget_tokens: Tokens = None,
     limit: Limit = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Root of all randomness.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST_SEED, help="Root of all randomness.")
+    ] = None,
     servers: Servers = None,
     engine: EngineName = None,
     json: Json = False,

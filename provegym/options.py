@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from provegym.types import MOST_SEED
+
 Tasks = Annotated[Path, typer.Option(help="Tasks with their ground truth (JSON Lines).")]
 Traces = Annotated[Path, typer.Option(help="Traces of any policy on them (JSON Lines).")]
 ScoresOut = Annotated[Path, typer.Option("--out", help="Where the scores go (JSON Lines).")]
 Preset = Annotated[
     str, typer.Option(help="paper, strict, an ablation like -coverage, or paper,alpha=0.3.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Root of all randomness.")]
+Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Root of all randomness.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
 ]

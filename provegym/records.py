@@ -33,6 +33,7 @@ from pydantic import BaseModel
 
 from provegym.differences import named
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
+from provegym.ground import check_ground
 from provegym.types import SCHEMA, Task
 
 T = TypeVar("T")
@@ -117,10 +118,13 @@ def read_distinct(path: str | Path, type_: type[T], key: str = "id") -> Iterator
 
 
 def read_tasks(path: str | Path) -> Iterator[Task]:
-    """The tasks of a file as `read_distinct` yields them. Raises `InputError` if there is none."""
+    """The tasks of a file as `read_distinct` yields them. Raises `InputError` if there is none, and
+    for a ground truth that cannot be (see `provegym.ground`).
+    """
     empty = True
     for task in read_distinct(path, Task):
         empty = False
+        check_ground(task)
         yield task
     if empty:
         raise InputError(f"{path} holds no task; make some with `provegym synth`")

@@ -13,6 +13,9 @@ from msgspec import Meta, Struct, field
 SCHEMA = 1
 """Version of the record formats below; a newer one is refused on reading."""
 
+MOST_SEED = 2**63 - 1
+"""Greatest seed, so that any client can hold it."""
+
 Outcome = Literal[
     "ok", "tool_error", "invalid_arguments", "malformed", "unknown_tool", "infrastructure"
 ]

@@ -17,12 +17,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-CORE = {"types", "errors", "seeding", "differences", "records", "pairs"}
+CORE = {"types", "errors", "ground", "seeding", "differences", "records", "pairs"}
 EPISODE = CORE | {"world", "worlds", "servers", "rollout"}
 ANY = {
     *(
         "types",
         "errors",
+        "ground",
         "seeding",
         "differences",
         "records",
@@ -45,12 +46,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "seeding": set(),
     "differences": set(),
-    "records": {"types", "errors", "seeding", "differences"},
+    "ground": {"types", "errors"},
+    "records": {"types", "errors", "ground", "seeding", "differences"},  # no task is read unsound
     "pairs": {"types", "errors", "records"},
     "world": CORE,
     "servers": CORE | {"world"},
     "servers/*": {"world", "types", "seeding"},  # and its own folder, never another server
-    "rewards": {"types", "errors"},  # errors: an unknown preset is refused
+    # errors: an unknown preset is refused; ground: nothing is scored against what cannot be
+    "rewards": {"types", "errors", "ground"},
     "graph": CORE | {"world"},
     "llm": CORE | {"rollout", "config"},  # a policy implements the loop's protocol
     "rollout": CORE | {"world", "servers"},  # a policy is a coroutine, so neither llm nor rewards
@@ -72,7 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": EPISODE | {"config", "train", "llm"},  # a checkpoint is served as a policy
     "runs": ANY,
     "terminal": set(),
-    "options": set(),
+    "options": {"types"},  # the greatest seed
     "tables": ANY,
     "play": {"errors", "world"},
     "bench": {"errors"},  # what it runs lies in benchmarks/
@@ -119,6 +122,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "requests": ("llm/",),
     "aiohttp": ("llm/",),
     "prometheus_client": ("gateway/",),
+    "jsonschema": ("gateway/sound.py",),
     "starlette": ("gateway/", "viewer/", "llm/serving.py"),
     "uvicorn": ("gateway/", "viewer/", "llm/serving.py"),
     "uvloop": ("gateway/",),

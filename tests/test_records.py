@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from provegym import records
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
 from provegym.records import Manifest, Store
-from provegym.types import Call, Task, Trace, Turn
+from provegym.types import Call, GroundCall, Task, Trace, Turn
 
 
 class Row(Struct, frozen=True):
@@ -468,3 +468,11 @@ def test_a_file_that_was_cut_off_says_so_and_what_to_do(tmp_path: Path) -> None:
     path.write_bytes(b'{"id":"a"\n{"id":"b"}\n')  # no end of the file
     with pytest.raises(BrokenRecord, match=r":1: Input data was truncated$"):
         list(records.read(path, dict))
+
+
+def test_tasks_whose_ground_truth_cannot_be_are_not_read(tmp_path: Path) -> None:
+    calls = (GroundCall("a", "look", after=("b",)), GroundCall("b", "look", after=("a",)))
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(records.encode(Task("t", "workflow", (Turn("Look.", calls),))) + b"\n")
+    with pytest.raises(InputError, match=r"task t: ground calls wait for each other \('a', 'b', "):
+        list(records.read_tasks(path))

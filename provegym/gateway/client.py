@@ -80,9 +80,10 @@ class Connection:
     ) -> RemoteSession:
         """A private session of a world, or of a task's world, which then records its calls.
 
-        Raises `InputError` for a world that there is none of.
+        Raises `InputError` for a world that there is none of, and for servers that are no sequence
+        of names.
         """
-        names = None if servers is None else tuple(servers)
+        names = None if servers is None else _names(servers)
         body = wire.OpenSession(seed, names, task, self.key())
         opened = self.ask("POST", "/v1/sessions", body, wire.Opened)
         return RemoteSession(self._holder(opened.direct), opened)
@@ -100,7 +101,7 @@ class Connection:
         what was lost has the outcome `infrastructure` and its code.
         """
         sent = [
-            _Call(storable(name), sendable(arguments), self.key(), session.id)
+            _Call(named(name), sendable(arguments), self.key(), session.id)
             for session, name, arguments in calls
         ]
         return self.ask("POST", "/v1/calls", {"calls": sent}, wire.Results).results
@@ -122,7 +123,9 @@ class Connection:
             ) from error
 
     def close(self) -> None:
-        """Close the connections; the sessions stay until they are closed or expire."""
+        """Close the connections: neither this one nor its sessions can be used any more. On the
+        gateway the sessions stay until they expire.
+        """
         self._pool.close()
         for worker in self._workers.values():
             worker.close()
@@ -161,7 +164,7 @@ class RemoteSession:
         Raises `ServerFault` where the tool's body has a bug, and `InfrastructureError` where the
         server did not answer within its deadline.
         """
-        sent = _Call(storable(name), sendable(arguments), self._connection.key())
+        sent = _Call(named(name), sendable(arguments), self._connection.key())
         result = self._ask("POST", "/calls", {"calls": [sent]}, wire.Results).results[0]
         if result.outcome == "infrastructure":
             error = result.value["error"]
@@ -223,6 +226,21 @@ class RemoteSession:
 
     def _ask(self, method: str, end: str, body: Any, answer: type[T]) -> T:
         return self._connection.ask(method, f"/v1/sessions/{self.id}{end}", body, answer)
+
+
+def named(name: Any) -> str:
+    """The name of a tool as the control API takes it. What is no text is the name of no tool."""
+    return storable(name) if isinstance(name, str) else f" {storable(repr(name)[:80])}"
+
+
+def _names(servers: Any) -> tuple[str, ...]:
+    """Names of servers in their order. Raises `InputError` for anything else, a text above all."""
+    if isinstance(servers, Sequence) and not isinstance(servers, str | bytes):
+        names = tuple(servers)
+        if all(isinstance(name, str) for name in names):
+            return names
+    told = f"servers {repr(servers)[:80]} is no sequence of names"
+    raise InputError(f'{told}; give one such as ["banking", "email"]')
 
 
 def sendable(arguments: str | bytes | dict[str, Any]) -> Any:

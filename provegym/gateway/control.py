@@ -23,7 +23,8 @@ from provegym.errors import (
     SessionUnknown,
     UnknownName,
 )
-from provegym.gateway import metrics, openapi
+from provegym.gateway import listing, metrics, openapi
+from provegym.gateway.apart import decoded
 from provegym.gateway.batch import code_of
 from provegym.gateway.door import may_be_deeper
 from provegym.gateway.openings import Openings
@@ -55,7 +56,12 @@ class WrongType(InputError):
 
 
 def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_world) -> list[Route]:
-    """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`."""
+    """The routes of the control API, with `/openapi.json`, `/healthz` and `/metrics`.
+
+    The whole library is loaded here: its names are asked for later, in a loop that all sessions
+    share, and would hold them up for the second that this takes.
+    """
+    listing.library()
     desk = Desk(rooms, settings, open, Openings())
     found = [
         Route(op.path, _handler(op, desk), methods=[op.method], name=op.says) for op in OPERATIONS
@@ -76,13 +82,19 @@ def _handler(operation: Operation, desk: Desk) -> Handler:
     async def handle(request: Request) -> Response:
         name = request.path_params.get("session", "")
         try:
-            body = decode(await _read(request, operation)) if decode else None
+            body = await _body(request, operation, decode) if decode else None
             answer = await operation.run(desk, name, body)
         except (SessionError, InputError, InfrastructureError, *NO_JSON) as error:
             return refusal(error)
         return _json(answer, operation.status)
 
     return handle
+
+
+async def _body(request: Request, operation: Operation, decode: Callable[[bytes], Any]) -> Any:
+    """What the body says. Raises what `NO_JSON` names, and as `_read` does."""
+    body = await _read(request, operation)
+    return await decoded(decode, body) if operation.body in DEEP else decode(body)
 
 
 async def _read(request: Request, operation: Operation) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from mcp import types
+from mcp.types import jsonrpc_message_adapter
 from msgspec import Struct
 
 from provegym.world.validate import is_deeper
@@ -47,6 +48,13 @@ class Refusal(Struct, frozen=True):
         return _encode({"jsonrpc": "2.0", "id": request, "error": told})
 
 
+NOT_A_MESSAGE = Refusal(
+    types.INVALID_REQUEST, "this is no request, notification or answer of JSON-RPC 2.0"
+)
+USUAL = {"jsonrpc", "id", "method", "params"}
+"""The members of a request."""
+
+
 def read(body: bytes, max_depth: int) -> Any:
     """The JSON value of a message, or the `Refusal` of what is none or is nested too deep."""
     try:
@@ -61,6 +69,21 @@ def read(body: bytes, max_depth: int) -> Any:
     if may_be_deeper(body, max_depth) and is_deeper(value, max_depth):
         return Refusal(types.INVALID_REQUEST, f"nested deeper than {max_depth} levels")
     return value
+
+
+def is_message(value: dict[str, Any]) -> bool:
+    """Whether it is a message of JSON-RPC 2.0. A usual request is seen to be one at a glance; of
+    the others the SDK judges, which would tell of it in many lines of its own.
+    """
+    if "method" in value and type(value.get("id", 0)) not in (int, str):
+        return False  # the SDK would take it for a notification, and never answer
+    if value.keys() == USUAL and value["jsonrpc"] == "2.0" and type(value["method"]) is str:
+        return type(value["params"]) is dict
+    try:
+        jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _why(body: bytes, error: Exception) -> str:

@@ -92,6 +92,8 @@ class Door:
             found = door.request_id(value)
             if isinstance(value, Refusal):
                 refusal = refusal or value
+            elif not door.is_message(value):
+                refusal = refusal or door.NOT_A_MESSAGE
         if refusal:
             await refuse(send, refusal, found)
         elif connection := headers.get(b"mcp-session-id"):

@@ -48,12 +48,16 @@ class Pool:
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self._idle: list[http.client.HTTPConnection] = []
+        self._closed = False
 
     def ask(self, method: str, path: str, body: bytes | None) -> Answer:
         """One request, made again where its connection breaks or the server is busy.
 
-        So the server may see it twice. Raises `InfrastructureError` after the last attempt.
+        So the server may see it twice. Raises `InfrastructureError` after the last attempt, and
+        `InputError` after `close`.
         """
+        if self._closed:
+            raise InputError(f"the connection to {self.url} was closed; connect again")
         last: object = ""
         for pause in PAUSES:
             time.sleep(pause)
@@ -61,7 +65,7 @@ class Pool:
                 answer = self._once(method, path, body)
             except (OSError, http.client.HTTPException) as error:
                 last = f"{type(error).__name__}: {error}"
-                self.close()  # the others are of the same age, and most likely broken, too
+                self._drop()  # the others are of the same age, and most likely broken, too
                 continue
             if answer.status not in BUSY:
                 return answer
@@ -97,6 +101,11 @@ class Pool:
                 return connection
 
     def close(self) -> None:
-        """Close the connections that nobody uses; a later request opens another."""
+        """Close the connections; nothing can be asked any more."""
+        self._closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        """Close those that nobody uses; a later request opens another."""
         while self._idle:
             self._idle.pop().close()

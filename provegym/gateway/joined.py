@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from provegym import __version__
 from provegym.errors import InfrastructureError, InputError, WorkerLost
+from provegym.gateway.apart import decoded
 from provegym.gateway.batch import check_many
 from provegym.gateway.fleet import Fleet, Worker
 from provegym.gateway.guard import knows_token
@@ -75,7 +76,7 @@ async def calls(fleet: Fleet, asked: Asked, seconds: float) -> Answer:
     that is no such batch goes to one worker whole, which says what is wrong with it.
     """
     try:
-        batch = _many.decode(asked.body)
+        batch = await decoded(_many.decode, asked.body)
         check_many(batch)
     except (InputError, *NO_JSON):
         batch = None

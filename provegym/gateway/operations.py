@@ -15,7 +15,7 @@ import provegym
 from provegym.errors import InputError, LimitReached
 from provegym.gateway import batch, wire
 from provegym.gateway.openings import Openings
-from provegym.gateway.rooms import Open, Room, Rooms
+from provegym.gateway.rooms import Open, Room, Rooms, new_room
 from provegym.gateway.sound import check_servers, check_task, check_tools
 from provegym.gateway.wire import Done, Nothing, Opened
 from provegym.rewards import score
@@ -87,7 +87,7 @@ async def _open(desk: Desk, body: wire.OpenSession) -> Opened:
         session = await asyncio.to_thread(desk.open, seed, servers)
     else:
         session = desk.open(seed, servers)
-    return _add(desk, Room(session, body.task))
+    return _add(desk, new_room(session, body.task))
 
 
 async def list_sessions(desk: Desk, _: str, body: None) -> wire.Listed:

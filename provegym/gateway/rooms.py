@@ -20,6 +20,7 @@ from provegym.errors import InfrastructureError, InputError, ServerFault
 from provegym.gateway import listing
 from provegym.gateway.metrics import METER
 from provegym.gateway.wire import NO_JSON
+from provegym.ground import check_world
 from provegym.rollout import loop
 from provegym.rollout.parse import storable
 from provegym.rollout.reply import ToolCall
@@ -295,5 +296,20 @@ def open_world(seed: int, names: tuple[str, ...]) -> Session:
 
 
 def room_of(task: Task) -> Room:
-    """A room for a task. Raises `UnknownName` for a server."""
-    return Room(worlds.open_session(task), task)
+    """A room for a task. Raises as `new_room` does, and `UnknownName` for a server."""
+    return new_room(worlds.open_session(task), task)
+
+
+def new_room(session: Session, task: Task | None) -> Room:
+    """A room for a session that was just opened, and for the task it was opened for.
+
+    Raises `InputError`, and ends the session, where the task speaks of another world.
+    """
+    world = getattr(session, "world", None)
+    if task is not None and world is not None:
+        try:
+            check_world(task, world.tools, world.templates)
+        except InputError:
+            session.close()
+            raise
+    return Room(session, task)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from provegym.errors import InputError
 from provegym.servers import library
-from provegym.types import Task
+from provegym.types import MOST_SEED, Task
 from provegym.world.sessions import IDLE_SECONDS
 
 TOKEN_LENGTH = 16
@@ -20,8 +20,9 @@ TOKEN_LENGTH = 16
 class Settings(Struct, frozen=True):
     """Where to listen, for whom, and how much of everything there may be.
 
-    Raises `InputError` for an address off this machine without a token, and for a token that no
-    header can hold (RFC 6750, 2.1) or that could be guessed.
+    Raises `InputError` for an address off this machine without a token, for a token that is empty,
+    that no header can hold (RFC 6750, 2.1) or that could be guessed, and for a seed that no task
+    can have.
     """
 
     host: str = "127.0.0.1"
@@ -55,12 +56,19 @@ class Settings(Struct, frozen=True):
         for name, value in (("idle", self.idle), ("rate", self.rate)):
             if not isfinite(value):
                 raise InputError(f"{name} {value} is no number of seconds or requests")
-        if not self.token and not is_loopback(self.host):
+        if not 0 <= self.seed <= MOST_SEED:
+            raise InputError(f"seed {self.seed} is not from 0 to {MOST_SEED}")
+        if self.token is not None and not self.token:
+            raise InputError(
+                "the token is empty, as an unset variable is: give one (`openssl rand -hex 32` "
+                "makes it), or no token at all"
+            )
+        if self.token is None and not is_loopback(self.host):
             raise InputError(
                 f"{self.host} can be reached from other machines: give a token (--token), "
                 "or listen on 127.0.0.1"
             )
-        if self.token:
+        if self.token is not None:
             _check_token(self.token, is_loopback(self.host))
 
     def __repr__(self) -> str:

@@ -6,17 +6,24 @@ one sentence before anything is opened.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import lru_cache
+
+import msgspec
+from jsonschema import Draft202012Validator, SchemaError
 
 from provegym.errors import InputError, UnknownName
-from provegym.gateway.wire import MOST_SEED
-from provegym.types import SCHEMA, Task
+from provegym.ground import check_ground
+from provegym.types import MOST_SEED, SCHEMA, Function, Task
 
 MOST_LETTERS = 200
 """Of a task's id."""
 NAMED = 20
 """So many names an error lists."""
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""Of a tool (MCP 2026-07-28, "Tools", tool names)."""
 
 
 def check_task(task: Task) -> None:
@@ -34,6 +41,48 @@ def check_task(task: Task) -> None:
         raise InputError(f"task.seed {task.seed} is not from 0 to {MOST_SEED}")
     check_servers("task.servers", task.servers)
     _check_time(task.reference_time)
+    _check_shown(task)
+    check_ground(task)
+
+
+def _check_shown(task: Task) -> None:
+    """Look at every tool that the task ever shows."""
+    known: set[str] = set()
+    for tool in (*task.tools, *[tool for turn in task.turns for tool in turn.tools]):
+        check_function(tool.function)
+        if tool.function.name in known:
+            raise InputError(f"the task shows the tool {tool.function.name} twice; leave one out")
+        known.add(tool.function.name)
+
+
+def check_function(function: Function) -> None:
+    """Raise `InputError` for a tool that no client could be shown: its name is not of MCP, or its
+    parameters are no JSON Schema (2020-12) of an object.
+    """
+    if not TOOL_NAME.fullmatch(function.name):
+        told = f"the tool name {function.name[:80]!r} cannot be listed"
+        raise InputError(f"{told}; take 1 to 128 letters and digits of ASCII, `_`, `-` and `.`")
+    wrong = _wrong(msgspec.json.encode(function.parameters))
+    if wrong:
+        raise InputError(f"the parameters of the tool {function.name} {wrong}")
+
+
+@lru_cache(maxsize=4096)
+def _wrong(parameters: bytes) -> str:
+    """What keeps parameters from being the schema of an object; "" where nothing does. Kept, for
+    a look takes a millisecond, and most tasks have the tools of others.
+    """
+    schema = msgspec.json.decode(parameters)
+    if schema.get("type") != "object":
+        told = f"have the type {schema['type']!r}"[:80] if "type" in schema else "have no type"
+        return f'{told}; MCP demands {{"type": "object"}} with their `properties`'
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return f"are no JSON Schema: at {error.json_path[:80]}, {error.message[:160]}"
+    except RecursionError:
+        return "are nested too deep"
+    return ""
 
 
 def check_servers(field: str, names: Sequence[str]) -> None:

@@ -28,7 +28,6 @@ from provegym.gateway.rooms import Open, open_world
 from provegym.gateway.settings import Settings
 
 CHUNK = 1 << 16
-NOT_A_MESSAGE = Refusal(types.INVALID_REQUEST, "this is no request or notification of JSON-RPC 2.0")
 
 
 def serve(settings: Settings, open: Open = open_world) -> None:
@@ -98,7 +97,7 @@ class Pipe:
         try:
             message = jsonrpc_message_adapter.validate_python(value, by_name=False)
         except ValueError:
-            self._put(NOT_A_MESSAGE.json(found))
+            self._put(door.NOT_A_MESSAGE.json(found))
             return
         if found is not None:
             self._in_flight.add(str(found))

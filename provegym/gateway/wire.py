@@ -7,12 +7,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Raw, Struct, field
 
-from provegym.types import Changes, Place, Task, Tool
+from provegym.types import MOST_SEED, Changes, Place, Task, Tool
 from provegym.world.session import Result
 
 MOST_CALLS = 4096
 """Calls in one request."""
-MOST_SEED = 2**63 - 1
 MOST_SECONDS = 86_400
 """Longest deadline."""
 MOST_LEVELS = 128

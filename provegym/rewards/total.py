@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from provegym.errors import InputError
+from provegym.ground import check_ground
 from provegym.rewards.argument import argument
 from provegym.rewards.coverage import coverage
 from provegym.rewards.efficiency import efficiency
@@ -27,14 +27,14 @@ def score(task: Task, trace: Trace, preset: Preset | str = "paper") -> Score:
 
     An episode that our own failure touched is masked: it has no numbers, rather than a 0. A task
     that needs no call rewards exactly the trace without any. Raises `UnknownName` for a preset
-    that does not exist and `InputError` for a task that uses one ground-truth id twice.
+    that does not exist and `InputError` for a task whose ground truth cannot be (see
+    `provegym.ground`).
     """
     chosen = preset if isinstance(preset, Preset) else PRESETS.get(preset) or preset_of(preset)
     if is_masked(trace):
         return Score(trace.id, task.id, chosen.name, *_MASKED, masked=True)
+    check_ground(task)
     truth = task.ground_truth
-    if len({ground.id for _, ground in truth}) < len(truth):
-        raise InputError(f"task {task.id} uses one ground-truth call id twice; make them distinct")
     if not truth:
         total = 0.0 if trace.calls else 1.0
         return Score(trace.id, task.id, chosen.name, *_NOTHING, total, 1.0, total)

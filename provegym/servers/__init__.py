@@ -78,6 +78,13 @@ def worlds(seed: int, chosen: tuple[Server, ...]) -> World:
     return World(seed, chosen)
 
 
+def vocabulary(names: tuple[str, ...]) -> tuple[set[str], set[str]]:
+    """The tools of these servers and their tables, as `server.table`; `UnknownName` as `load`."""
+    loaded = [load(name) for name in names]
+    tables = {f"{one.name}.{table}" for one in loaded for table in one.state.tables()}
+    return {tool for one in loaded for tool in one.tools}, tables
+
+
 @lru_cache(maxsize=1)
 def prefixes() -> tuple[str, ...]:
     """What the ids of each table of the library start with."""

@@ -102,7 +102,7 @@ class Session:
         """
         try:
             _, tool, place, decode, checks, run = self._tools[name]
-        except KeyError:
+        except (KeyError, TypeError):  # TypeError: of a name that is no text, a list for one
             return self._no_tool(name, arguments)
         try:
             text: Any = _encode(arguments) if type(arguments) is dict else arguments
@@ -144,9 +144,9 @@ class Session:
         if self._undo:
             roll_back(self._undo)
 
-    def _no_tool(self, name: str, arguments: object) -> Result:
+    def _no_tool(self, name: object, arguments: object) -> Result:
         self._check_open()
-        if name in self._unserved:
+        if isinstance(name, str) and name in self._unserved:
             return _problem(unserved(name, arguments))
         return _problem(_unknown(name))
 
@@ -264,5 +264,6 @@ def _error(code: str, message: str, details: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-def _unknown(name: str) -> Problem:
-    return Problem("unknown_tool", "unknown_tool", f"there is no tool {name[:80]!r}")
+def _unknown(name: object) -> Problem:
+    told = repr(name[:80] if isinstance(name, str) else name)[:320]
+    return Problem("unknown_tool", "unknown_tool", f"there is no tool {told}")

@@ -91,6 +91,9 @@ def parse(text: bytes | str) -> dict[str, Any] | Problem:
     """The JSON object in `text`, or why there is none."""
     try:
         value = msgspec.json.decode(text)
+    except msgspec.ValidationError:  # JSON allows any number; neither CPython nor IEEE 754 does
+        told = "an integer of over 4300 digits, or one that no double holds"
+        return _malformed(f"arguments hold a number out of range: {told}")
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         return _malformed(f"arguments are not JSON: {error}")
     if not isinstance(value, dict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import socket
 import subprocess
 import sys
@@ -282,3 +283,38 @@ def test_a_close_whose_answer_was_lost_is_a_close(url: str) -> None:
             RemoteSession(connection, wire.Opened(name, "")).close()
         with pytest.raises(SessionClosed):
             RemoteSession(direct, wire.Opened(name, "")).digest()
+
+
+# -- what can only be a mistake ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("servers", ["pad", b"pad", {"pad"}, 5, ["pad", 5], iter(["pad"])])
+def test_servers_are_a_sequence_of_names(connection: Connection, servers: Any) -> None:
+    with pytest.raises(InputError, match="is no sequence of names; give one such as"):
+        connection.open(7, servers)
+
+
+@pytest.mark.parametrize("name", [5, None, ["list_notes"], b"list_notes"])
+def test_a_name_that_is_no_text_is_an_unknown_tool_here_and_there(
+    connection: Connection, name: Any
+) -> None:
+    session = connection.open(7, ["pad"])
+    (many,) = connection.call_many([(session, name, {})])
+    for result in (session.call(name, {}), many, local().call(name, {})):
+        assert result.outcome == "unknown_tool"
+        assert repr(name) in result.value["error"]["message"].replace("\\", "")
+
+
+def test_nothing_can_be_asked_of_a_connection_that_was_closed(url: str) -> None:
+    connection = provegym.connect(url)
+    session = connection.open(7, ["pad"])
+    connection.close()
+    connection.close()
+    told = f"the connection to {url} was closed; connect again"
+    for ask in (session.digest, session.fork, session.close, lambda: connection.open(7, ["pad"])):
+        with pytest.raises(InputError, match=re.escape(told)):
+            ask()
+    with pytest.raises(InputError, match=re.escape(told)):
+        session.call("list_notes", {})
+    with provegym.connect(url) as other:
+        assert other.open(7, ["pad"]).call("list_notes", {}).outcome == "ok"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from provegym.gateway.apart import apart
 from provegym.gateway.http import background
 from provegym.gateway.openapi import document
 from provegym.gateway.operations import OPERATIONS, Operation
@@ -31,7 +32,14 @@ def session(api: Http) -> str:
 
 WITH_BODY = [op for op in OPERATIONS if op.body]
 NO_JSON = (
-    *(b"{", b"nul", b"[1, ]", b"\xff\xfe", b'{"calls": [{"name": "\xff"}]}', b"[" * 100_000),
+    *(
+        b"{",
+        b"nul",
+        b"[1, ]",
+        b"\xff\xfe",
+        b'{"calls": [{"name": "x", "key": "\xff"}]}',
+        b"[" * 100_000,
+    ),
     *(b"NaN", b'{"seed": Infinity}', b'{"tools": ["\\ud800"]}', b"{} {}"),
 )
 
@@ -112,6 +120,82 @@ def test_no_arguments_make_a_call_a_fault_of_ours(
         assert result["outcome"] in ("ok", "malformed", "invalid_arguments")
     else:
         assert status in (400, 422)  # NaN, lone surrogates
+
+
+SPOILT = {
+    "deep": '{"query": ' * 1_100 + "1" + "}" * 1_100,
+    "deep in arrays": '{"query": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    "just too deep for the body": '{"query": ' * 998 + "1" + "}" * 998,
+    "half a character": '{"query": "\\ud800"}',
+    "half a character in text": '"\\ud800"',
+    "no number": '{"query": NaN, "text": "}, {"}',
+    "no JSON": '{"query": tru, "arguments": [{"name": "x"}]}',
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("route", ["many", "one"])
+@pytest.mark.parametrize("arguments", SPOILT.values(), ids=SPOILT)
+def test_what_a_policy_wrote_spoils_its_own_call_alone(
+    api: Http, arguments: str, route: str
+) -> None:
+    first = api.open()
+    second = api.open() if route == "many" else first
+    texts = ['{"text": "a, \\"b\\" }"}', json.dumps('{"text": "c"}')]
+    calls = [call(first, "write_note", texts[0]), call(second, "write_note", arguments)]
+    calls.append(call(first, "write_note", texts[1]))
+    path = "/v1/calls"
+    if route == "one":
+        path = f"/v1/sessions/{first}/calls"
+        calls = ["{" + text.partition(", ")[2] for text in calls]
+    status, answer = api.raw("POST", path, f'{{"calls": [{", ".join(calls)}]}}'.encode())
+    assert status == 200, answer
+    outcomes = [result["outcome"] for result in json.loads(answer)["results"]]
+    assert outcomes == ["ok", "malformed", "ok"]
+    assert api.notes(first) == ["milk", 'a, "b" }', "c"]
+
+
+def call(session: str, name: str, arguments: str) -> str:
+    """A call as text, with arguments that may be no JSON."""
+    return f'{{"session": "{session}", "name": "{name}", "arguments": {arguments} }}'
+
+
+def test_half_a_character_in_a_name_is_an_unknown_tool_for_its_own_call(
+    api: Http, session: str
+) -> None:
+    calls = ", ".join(call(session, name, "{}") for name in ("\\ud800", "list_notes"))
+    status, answer = api.raw("POST", "/v1/calls", f'{{"calls": [{calls}]}}'.encode())
+    assert status == 200, answer
+    found = [result["outcome"] for result in json.loads(answer)["results"]]
+    assert found == ["unknown_tool", "ok"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"calls": [{"name": "list_notes", "arguments": {"a": [NaN}}]}',
+        '{"calls": [{"name": "list_notes", "arguments": {"a": "NaN}}]}',
+        '{"calls": [{"name": "list_notes", "arguments": {"a": NaN}}',
+        '{"calls": [{"name": "list_notes", "key": "\\ud800"}]}',
+    ],
+)
+def test_where_calls_cannot_be_told_apart_the_body_is_no_json(
+    api: Http, session: str, body: str
+) -> None:
+    status, answer = api.raw("POST", f"/v1/sessions/{session}/calls", body.encode())
+    assert (status, json.loads(answer)["error"]["code"]) == (400, "not_json")
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=st.lists(JSON, min_size=1, max_size=3))
+def test_a_batch_told_apart_says_what_it_said(values: list[object]) -> None:
+    calls = [{"name": "x", "arguments": value} for value in values]
+    body = json.dumps({"calls": calls}, allow_nan=True)
+    found = json.loads(apart(body.encode()))["calls"]
+    for call, value in zip(found, values, strict=True):
+        text = call["arguments"]
+        assert isinstance(text, str)
+        assert text in (value, json.dumps(value))
 
 
 def test_a_request_holds_a_limited_number_of_calls(api: Http, session: str) -> None:

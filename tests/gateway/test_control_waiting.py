@@ -7,13 +7,18 @@ from threading import Barrier, Event
 from typing import Any
 
 import msgspec
+import pytest
 
-from provegym.gateway import batch
+from provegym import servers
+from provegym.gateway import batch, listing
+from provegym.gateway.http import background
 from provegym.gateway.rooms import Room
 from provegym.gateway.wire import CallRequest, Calls, ManyCalls, SessionCall
+from provegym.world.server import Server
 from provegym.world.session import Result, Session
 from provegym.world.world import World
-from tests.gateway.control_app import PAD, new_rooms
+from tests.gateway.control_app import PAD, control_app, new_rooms
+from tests.gateway.test_control import Http
 
 
 class Waiting(Session):
@@ -90,3 +95,19 @@ def test_who_waits_holds_up_no_session_of_ours() -> None:
 
     here, there = asyncio.run(ask())
     assert outcomes(here) == outcomes(there) == ["ok"]
+
+
+def test_the_library_is_known_before_the_first_session_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def load(name: str) -> Server:
+        raise AssertionError(f"{name} is loaded while others wait")
+
+    listing.library.cache_clear()
+    app = control_app(new_rooms())
+    monkeypatch.setattr(servers, "load", load)
+    with background(app) as url:
+        api = Http(url)
+        path = f"/v1/sessions/{api.open()}/offer"
+        assert api.error("POST", path, {"tools": ["ghost"]})[:2] == (422, "unknown_name")
+        assert api("POST", path, {"tools": ["list_payees"]})[0] == 200

@@ -82,6 +82,11 @@ SENTENCES = {
     b'"x"': "a message is an object of JSON-RPC 2.0, got a text",
     b"[]": door.BATCH,
     b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]': door.BATCH,
+    b'{"id":1}': door.NOT_A_MESSAGE.message,
+    b"{}": door.NOT_A_MESSAGE.message,
+    b'{"jsonrpc":"1.0","id":1}': door.NOT_A_MESSAGE.message,
+    b'{"jsonrpc":"2.0","id":true,"method":"ping"}': door.NOT_A_MESSAGE.message,
+    b'{"jsonrpc":"2.0","id":[],"method":"ping","params":{}}': door.NOT_A_MESSAGE.message,
     b"[" * 20_000: "the message is no JSON: it is nested too deep",
 }
 ALONE = "the message is no JSON: a surrogate stands alone, which is no Unicode text"
@@ -99,6 +104,14 @@ def test_what_is_no_message_is_told_in_a_sentence(gateway: House, version: str) 
         assert gateway.post(path, body, **told).json()["error"]["message"].startswith(ALONE)
     other = gateway.post(path, rb'{"a":"\ud83d\ude00", "b":NaN}', **told)
     assert "surrogate" not in other.json()["error"]["message"]
+
+
+def test_a_broken_request_is_answered_with_its_id(gateway: House) -> None:
+    _, path = gateway.banking()
+    for rest in (b'"method":5', b'"method":"ping"', b'"jsonrpc":"2.0","method":"ping","params":[]'):
+        answer = gateway.post(path, b'{"id":"x",%b}' % rest)
+        assert answer.json()["error"]["message"] == door.NOT_A_MESSAGE.message
+        assert answer.json()["id"] == "x"
 
 
 def test_nesting_is_counted_from_the_outermost_value() -> None:

@@ -98,6 +98,19 @@ def test_what_is_asked_again_since_its_answer_was_lost_is_done_once(
     assert RemoteSession(connection, Opened(opened.id, "")).digest() == digest_after(transfer(5))
 
 
+def test_what_a_policy_wrote_spoils_its_own_call_alone_in_a_fleet(fleet: Served) -> None:
+    with provegym.connect(fleet.url) as gym:
+        names = [gym.open(7, ["banking"]).id for _ in range(2)]
+    told = ("{}", '{"query": ' * 1_100 + "1" + "}" * 1_100)
+    calls = [
+        f'{{"session": "{name}", "name": "list_payees", "arguments": {arguments}}}'
+        for name, arguments in zip(names, told, strict=True)
+    ]
+    answer = post(fleet.url, "/v1/calls", f'{{"calls": [{", ".join(calls)}]}}'.encode())
+    found = [result["outcome"] for result in json.loads(answer.body)["results"]]
+    assert found == ["ok", "malformed"]
+
+
 def test_what_is_wrong_with_a_batch_is_said_as_by_one_worker(fleet: Served) -> None:
     answer = post(fleet.url, "/v1/calls", {"calls": [{"session": "w0.x"}]})
     assert (answer.status, answer.code) == (422, "invalid_body")

@@ -234,3 +234,14 @@ def test_a_default_is_always_well_written_and_may_be_said(session: Session) -> N
     page = session.call("search_books", {"genre": "crime", "query": "", "cursor": "", "limit": 1})
     assert page.outcome == "ok"
     assert len(page.builtins()["books"]) == 1
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "-" + "9" * 5000, "1e999", "1" * 400 + ".5"])
+def test_a_number_out_of_range_is_said_to_be_one(number: str) -> None:
+    session = library_world(7).open()
+    result = session.call("search_books", f'{{"genre": {number}}}')
+    assert result.outcome == "malformed"
+    assert result.value["error"]["message"] == (
+        "arguments hold a number out of range: an integer of over 4300 digits, or one that no "
+        "double holds"
+    )
