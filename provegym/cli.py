@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ from provegym import (
     cli_synth,
     cli_train,
     cli_view,
+    entry,
     tables,
     terminal,
 )
@@ -77,19 +79,14 @@ EXTRAS = {
 """Which optional part of the installation brings a library."""
 
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
-RESUMABLE = frozenset(
-    {"benchmark", "eval", "graph", "rollout", "run", "synth", "train", "warmstart"}
-)
-"""Verbs that go on where they were interrupted."""
-ENDLESS = frozenset({"serve"})
-"""Verbs that an interrupt alone ends, so that it is no failure and needs no word."""
-
-
 def main() -> None:
-    """Entry point of the `provegym` command."""
-    sys.exit(call(sys.argv[1:]))
+    """Run the command line of this process, and end with its exit code."""
+    entry.running("".join(sys.argv[1:2]))
+    code = call(sys.argv[1:])
+    entry.ending(code)
+    with suppress(OSError):  # a reader who left; `call` tells of a full disk
+        sys.stdout.flush()
+    sys.exit(code)
 
 
 def call(arguments: Sequence[str]) -> int:
@@ -100,7 +97,7 @@ def call(arguments: Sequence[str]) -> int:
         command = typer.main.get_command(app)
         code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
         sys.stdout.flush()
-        return _interrupted(arguments[0]) if code == INTERRUPTED else code
+        return _interrupted(arguments[0]) if code == entry.INTERRUPTED else code
     except OSError as error:
         terminal.abandon_output()
         terminal.complain(f"cannot go on: {error}; what was written stays")
@@ -121,11 +118,10 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _interrupted(verb: str) -> int:
-    if verb in ENDLESS:
-        return 0
-    again = "; the same command goes on" if verb in RESUMABLE else ""
-    terminal.note(f"interrupted{again}")
-    return INTERRUPTED
+    word = entry.word(verb)
+    if word and not entry.told.is_set():
+        terminal.note(word)
+    return entry.code(verb)
 
 
 def take_in(folder: Path) -> None:
