@@ -92,8 +92,9 @@ def main() -> None:
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; the one place where errors end."""
     arguments = arguments or ["--help"]
+    broken = ""
     try:
-        take_in(Path.cwd())
+        broken = take_in(Path.cwd())
         command = typer.main.get_command(app)
         code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -106,7 +107,8 @@ def call(arguments: Sequence[str]) -> int:
         terminal.complain(f"{error.format_message()} (see provegym --help)")
         return 2
     except ProvegymError as error:
-        terminal.complain(str(error))
+        if not (broken and _told_by(error, broken)):
+            terminal.complain(str(error))
         return 2 if isinstance(error, InputError) else 1
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
@@ -124,9 +126,15 @@ def _interrupted(verb: str) -> int:
     return entry.code(verb)
 
 
-def take_in(folder: Path) -> None:
+def _told_by(error: ProvegymError, broken: str) -> bool:
+    """Whether what is wrong with provegym.toml says it all: no server of it is known."""
+    return str(error) == broken or (isinstance(error, UnknownName) and error.what == "server")
+
+
+def take_in(folder: Path) -> str:
     """Make the external servers of the folder's provegym.toml known, if there is one. What is
-    wrong with it is told, and stops nobody who needs none of them.
+    wrong with it is told, and stops nobody who needs none of them; why none could be read is
+    given back.
     """
     if (folder / "provegym.toml").exists():
         from provegym.gateway.external.places import register
@@ -135,6 +143,8 @@ def take_in(folder: Path) -> None:
             register(folder)
         except InputError as error:
             terminal.note(str(error))
+            return str(error)
+    return ""
 
 
 @app.callback(invoke_without_command=True)

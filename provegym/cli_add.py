@@ -36,6 +36,9 @@ def add(
     volatile: Annotated[
         list[str] | None, typer.Option(help="A field that differs from run to run.")
     ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="Longest that a call, or a start, may take.")
+    ] = 30.0,
     hide: Annotated[list[str] | None, typer.Option(help="A tool to show to nobody.")] = None,
     json: Json = False,
 ) -> None:
@@ -58,6 +61,7 @@ def add(
         reset=reset,
         snapshot=snapshot,
         volatile=tuple(volatile or ()),
+        seconds=seconds,
         hide=tuple(hide or ()),
     )
     learned = take_in(

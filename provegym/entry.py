@@ -7,6 +7,7 @@ written: another Ctrl-C ends the process at once, with the exit code that it wou
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -59,6 +60,8 @@ def running(verb: str) -> None:
 
     if _hears():  # a server's loop has its own way, and takes only Python's handler for none
         signal.signal(signal.SIGINT, signal.default_int_handler if verb in ENDLESS else stop)
+        # The first that is registered is the last: Python takes handlers away before it is gone.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def ending(code: int) -> None:

@@ -21,6 +21,11 @@ class Strike:
 sys.meta_path.insert(0, Strike())
 """
 AT_THE_END = f"import atexit; atexit.register(lambda: {STRIKE})\n"
+WHILE_IT_CLEARS_UP = f"""
+import atexit
+from provegym import cli
+cli.take_in = lambda _: atexit.register(lambda: [{STRIKE}, sys.stderr.write("went on")])
+"""
 RUN = "from provegym.entry import main; main()"
 
 
@@ -60,6 +65,7 @@ def test_an_interrupt_while_the_process_ends_changes_neither_its_words_nor_its_c
     calm = ended("", *arguments)
     assert calm[0] == code
     assert ended(AT_THE_END, *arguments) == calm
+    assert ended(WHILE_IT_CLEARS_UP, *arguments) == calm
 
 
 def test_what_a_shell_keeps_from_hearing_an_interrupt_goes_on() -> None:
