@@ -137,13 +137,14 @@ def take_in(folder: Path) -> str:
     given back.
     """
     if (folder / "provegym.toml").exists():
-        from provegym.gateway.external.places import register
+        from provegym.gateway.external.places import LIBRARY, register
+        from provegym.servers import SERVERS
 
         try:
             register(folder)
         except InputError as error:
             terminal.note(str(error))
-            return str(error)
+            return "" if any(LIBRARY in place for place in SERVERS.values()) else str(error)
     return ""
 
 

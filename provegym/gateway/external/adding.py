@@ -10,7 +10,7 @@ from provegym.gateway.external import settings
 from provegym.gateway.external.connection import NotOpened
 from provegym.gateway.external.learned import Learned
 from provegym.gateway.external.library import Site
-from provegym.gateway.external.places import register
+from provegym.gateway.external.places import enter
 from provegym.gateway.external.settings import External
 from provegym.records import write_atomic
 from provegym.servers import SERVERS
@@ -39,5 +39,5 @@ def add(folder: Path, name: str, told: External, news: Callable[[str], None]) ->
     before = path.read_text("utf-8").rstrip("\n") + "\n\n" if path.exists() else ""
     lines = (before + settings.table(name, told)).splitlines()
     write_atomic(path, [line.encode() for line in lines])
-    register(folder)
+    enter(name, path)
     return learned

@@ -178,14 +178,14 @@ class Connection:
         if self._exit_code() in leash.CANNOT_RUN:
             return InputError(f"server {self.name} cannot be started: {self._last_words()}")
         if url and isinstance(error, httpx2.TransportError):
-            return NotOpened(f"server {self.name} cannot be reached at {url}: {_why(error)}")
+            return self._not_opened(f"server {self.name} cannot be reached at {url}", error)
         if isinstance(error, MCPError) and error.code not in LOST:
-            where = url or self.told.command
-            return NotOpened(
-                f"{where} is no MCP server for {self.name}: it answered the first request with "
-                f"{_why(error)!r}"
-            )
+            where = f"server {self.name} is no MCP server ({url or self.told.command})"
+            return self._not_opened(f"{where}; it answered the first request with", error)
         return None
+
+    def _not_opened(self, what: str, error: BaseException) -> NotOpened:
+        return NotOpened(without(f"{what}: {_why(error)}", self._secrets()))
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[Client]:

@@ -49,13 +49,13 @@ def copy(source: Path, folder: Path) -> None:
 
     Raises `OSError`.
     """
-    for entry in os.scandir(source):
-        target = folder / entry.name
-        if entry.is_dir():
+    for path in sorted(source.iterdir()):
+        target = folder / path.name
+        if path.is_dir():
             target.mkdir()
-            copy(Path(entry.path), target)
-            shutil.copystat(entry.path, target)
-        elif entry.is_file():
-            shutil.copy2(entry.path, target)
-        elif entry.is_symlink():
-            target.symlink_to(os.readlink(entry.path))
+            copy(path, target)
+            shutil.copystat(path, target)
+        elif path.is_file():
+            shutil.copy2(path, target)
+        elif path.is_symlink():
+            target.symlink_to(path.readlink())
