@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,21 @@ def test_add_lists_the_server_and_writes_its_settings_beside_others(
     again = provegym("add", "desk", "--command", told.command)
     assert again.code == 2
     assert again.err.startswith("error: there is a server 'desk' already")
+
+
+def test_three_hundred_tools_are_added_by_their_list_alone(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = f"{sys.executable} {Path(__file__).with_name('shelves.py')} 300"
+    ran = provegym("add", "shelves", "--command", command, "--seconds", "120", "--no-probe")
+    assert ran.code == 0, ran.err
+    assert "\nprobe = false\n" in (tmp_path / "provegym.toml").read_text()
+    assert ran.out.splitlines()[-3:] == [
+        "not probed: nothing is known of its state",
+        "300 tools: a task shows 128 at most",
+        "shelves: 300 tools; provegym.toml has its settings",
+    ]
 
 
 def test_a_language_model_as_the_teacher_makes_tasks_on_it(
