@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ from provegym import (
     cli_synth,
     cli_train,
     cli_view,
+    entry,
     tables,
     terminal,
 )
@@ -77,30 +79,26 @@ EXTRAS = {
 """Which optional part of the installation brings a library."""
 
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it (128 and the number of the signal)."""
-RESUMABLE = frozenset(
-    {"benchmark", "eval", "graph", "rollout", "run", "synth", "train", "warmstart"}
-)
-"""Verbs that go on where they were interrupted."""
-ENDLESS = frozenset({"serve"})
-"""Verbs that an interrupt alone ends, so that it is no failure and needs no word."""
-
-
 def main() -> None:
-    """Entry point of the `provegym` command."""
-    sys.exit(call(sys.argv[1:]))
+    """Run the command line of this process, and end with its exit code."""
+    entry.running("".join(sys.argv[1:2]))
+    code = call(sys.argv[1:])
+    entry.ending(code)
+    with suppress(OSError):  # a reader who left; `call` tells of a full disk
+        sys.stdout.flush()
+    sys.exit(code)
 
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; the one place where errors end."""
     arguments = arguments or ["--help"]
+    broken = ""
     try:
-        take_in(Path.cwd())
+        broken = take_in(Path.cwd())
         command = typer.main.get_command(app)
         code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
         sys.stdout.flush()
-        return _interrupted(arguments[0]) if code == INTERRUPTED else code
+        return _interrupted(arguments[0]) if code == entry.INTERRUPTED else code
     except OSError as error:
         terminal.abandon_output()
         terminal.complain(f"cannot go on: {error}; what was written stays")
@@ -109,7 +107,8 @@ def call(arguments: Sequence[str]) -> int:
         terminal.complain(f"{error.format_message()} (see provegym --help)")
         return 2
     except ProvegymError as error:
-        terminal.complain(str(error))
+        if not (broken and _told_by(error, broken)):
+            terminal.complain(str(error))
         return 2 if isinstance(error, InputError) else 1
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
@@ -121,24 +120,32 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _interrupted(verb: str) -> int:
-    if verb in ENDLESS:
-        return 0
-    again = "; the same command goes on" if verb in RESUMABLE else ""
-    terminal.note(f"interrupted{again}")
-    return INTERRUPTED
+    word = entry.word(verb)
+    if word and not entry.told.is_set():
+        terminal.note(word)
+    return entry.code(verb)
 
 
-def take_in(folder: Path) -> None:
+def _told_by(error: ProvegymError, broken: str) -> bool:
+    """Whether what is wrong with provegym.toml says it all: no server of it is known."""
+    return str(error) == broken or (isinstance(error, UnknownName) and error.what == "server")
+
+
+def take_in(folder: Path) -> str:
     """Make the external servers of the folder's provegym.toml known, if there is one. What is
-    wrong with it is told, and stops nobody who needs none of them.
+    wrong with it is told, and stops nobody who needs none of them; why none could be read is
+    given back.
     """
     if (folder / "provegym.toml").exists():
-        from provegym.gateway.external.places import register
+        from provegym.gateway.external.places import LIBRARY, register
+        from provegym.servers import SERVERS
 
         try:
             register(folder)
         except InputError as error:
             terminal.note(str(error))
+            return "" if any(LIBRARY in place for place in SERVERS.values()) else str(error)
+    return ""
 
 
 @app.callback(invoke_without_command=True)

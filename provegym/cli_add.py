@@ -36,7 +36,13 @@ def add(
     volatile: Annotated[
         list[str] | None, typer.Option(help="A field that differs from run to run.")
     ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="Longest that a call, or a start, may take.")
+    ] = 30.0,
     hide: Annotated[list[str] | None, typer.Option(help="A tool to show to nobody.")] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe/--no-probe", help="Call tools to learn of them, or only list.")
+    ] = True,
     json: Json = False,
 ) -> None:
     """Take in an MCP server: start it, list its tools, find out which of them write.
@@ -58,6 +64,8 @@ def add(
         reset=reset,
         snapshot=snapshot,
         volatile=tuple(volatile or ()),
+        seconds=seconds,
+        probe=probe,
         hide=tuple(hide or ()),
     )
     learned = take_in(

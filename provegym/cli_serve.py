@@ -189,10 +189,15 @@ def task_of(text: str) -> Task:
     from provegym.ground import check_world
     from provegym.rollout.run import load_tasks
 
-    file, colon, task_id = text.partition(".jsonl:")
-    if not colon:
+    end = ".jsonl" if ".jsonl:" in text else ""
+    file, colon, task_id = text.partition(f"{end}:")
+    path = Path(f"{file}{end}")
+    if not (file and colon and task_id):
         raise InputError(f"--task {text!r} is not FILE:ID, such as tasks.jsonl:banking-0001")
-    tasks = {task.id: task for task in load_tasks(Path(f"{file}.jsonl"))}
+    if not path.is_file():
+        what = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
+        raise InputError(f"--task {text!r}: {what}; give a file of tasks, as FILE:ID")
+    tasks = {task.id: task for task in load_tasks(path)}
     if task_id not in tasks:
         raise UnknownName("task", task_id, sorted(tasks)[:20])
     task = tasks[task_id]

@@ -92,7 +92,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli_view": ANY,
     "cli_train": ANY,
     "cli_eval": ANY,
-    "cli": ANY,
+    "cli": ANY | {"entry"},
+    "entry": {"cli"},  # imported once Ctrl-C has its way to end the process
 }
 """What a part may import of the project, besides itself."""
 

@@ -64,7 +64,7 @@ class Offline:
     def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
         """In order: this process makes them from the first on, the other from the last back."""
         left = deque(due[k : k + PIECE] for k in range(0, len(due), PIECE))
-        with ThreadPoolExecutor(1) as pool, ExitStack() as stack:
+        with ThreadPoolExecutor(1) as pool, ExitStack() as stack, _cut_short(self._twin):
             stack.callback(left.clear)  # an error here must not wait for the other process
             future = pool.submit(lambda: [self._twin.make(p, aims) for p in taken(left.pop)])
             ours = [self._maker.make(i, aims, k) for p in taken(left.popleft) for i, k in p]
@@ -77,6 +77,16 @@ class Offline:
     def cost(self, noted: Mapping[str, float]) -> dict[str, float]:
         """Nothing that anyone counts."""
         return {}
+
+
+@contextmanager
+def _cut_short(twin: Twin) -> Iterator[None]:
+    """After an interrupt nobody waits for what the twin makes; that takes seconds."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        twin.stop()
+        raise
 
 
 def taken(take: Callable[[], Due]) -> Iterator[Due]:

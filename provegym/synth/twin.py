@@ -84,8 +84,12 @@ class Twin:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._process.kill()
+        self.stop()
         self._process.communicate()
+
+    def stop(self) -> None:
+        """End it; whoever waits for an answer is told that it died."""
+        self._process.kill()
 
     def make(self, numbers: Sequence[tuple[int, int]], aims: Codes = NO_AIMS) -> list[Outcome]:
         """What becomes of the candidates of those numbers and places.

@@ -164,7 +164,10 @@ REFUSED = [
         "cannot listen on 192.0.2.1 port 8765",
     ),
     (["--task", "tasks"], "'tasks' is not FILE:ID"),
-    (["--task", "none.jsonl:a"], "none.jsonl"),
+    (["--task", "none.jsonl:"], "'none.jsonl:' is not FILE:ID"),
+    (["--task", "none.jsonl:a"], "'none.jsonl:a': there is no file none.jsonl"),
+    (["--task", "none:a"], "'none:a': there is no file none;"),
+    (["--task", "/tmp:a"], "'/tmp:a': /tmp is a folder; give a file of tasks"),
 ]
 
 

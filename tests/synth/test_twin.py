@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -101,3 +102,30 @@ def test_a_process_that_died_is_our_failure_and_not_the_tasks(graph: Graph) -> N
         twin._process.wait()
         with pytest.raises(InfrastructureError, match="ended with code -9; see above"):
             twin.digests([])
+
+
+def test_an_interrupt_waits_for_nothing_that_the_other_process_makes(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = Maker(PLAN, SETTINGS, graph)
+    asked, stopped = Event(), Event()
+
+    class Slow(Twin):
+        def make(self, *_: object) -> list[Outcome]:
+            asked.set()
+            assert stopped.wait(60)
+            return []
+
+        def stop(self) -> None:
+            stopped.set()
+            super().stop()
+
+    def interrupted(*_: object) -> Outcome:
+        assert asked.wait(60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(maker, "make", interrupted)
+    with Slow(PLAN, SETTINGS, graph) as twin:
+        with pytest.raises(KeyboardInterrupt):
+            list(Offline(maker, twin).outcomes([(i, i) for i in range(9)], {}))
+        assert stopped.is_set()

@@ -24,7 +24,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from provegym.errors import InputError, ServerFault
-from provegym.gateway.external import folders, leash
+from provegym.gateway.external import files, folders, leash
 from provegym.gateway.external.loop import loop, started_here
 from provegym.gateway.external.results import Answer, answer, masked, without
 from provegym.gateway.external.settings import FOLDER, HOME, External
@@ -51,6 +51,10 @@ class Listing(NamedTuple):
 
     title: str
     tools: list[types.Tool]
+
+
+class NotOpened(ServerFault):
+    """A server cannot be reached, or what was started or reached is no MCP server."""
 
 
 class Silent(ServerFault):
@@ -82,10 +86,19 @@ class Connection:
     # -- life ------------------------------------------------------------------------------
 
     def start(self) -> Connection:
-        """Begin to open it; the first request waits until it is open."""
+        """Begin to open it; the first request waits until it is open. Raises `InputError` where
+        the files that it starts with cannot be copied.
+        """
         self.folder = folders.private()
-        if self.told.files:
-            shutil.copytree(self._home / self.told.files, self.folder, dirs_exist_ok=True)
+        try:
+            if self.told.files:
+                files.copy(self._home / self.told.files, self.folder)
+        except BaseException as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                what = f"cannot copy {error.filename}: {error.strerror}"
+                raise InputError(f"server {self.name}: {what}") from error
+            raise
         self._done = loop().run(self._live())
         return self
 
@@ -151,13 +164,28 @@ class Connection:
         """Tell everyone who waits."""
         told = isinstance(error, InputError | Silent)
         kept = error if told else self._fault(f"ended: {_why(error)}")
-        if self._exit_code() in leash.CANNOT_RUN and not self._ready.done():
-            kept = InputError(f"server {self.name} cannot be started: {self._last_words()}")
+        if not self._ready.done():
+            kept = self._unopened(error) or kept
         if not self._ready.done():
             self._ready.set_exception(kept)
         while not self._jobs.empty():
             _, future = self._jobs.get_nowait()
             future.set_exception(kept)
+
+    def _unopened(self, error: BaseException) -> Exception | None:
+        """What is wrong with a server that did not open, if that can be told."""
+        error, url = _first(error), self.told.url
+        if self._exit_code() in leash.CANNOT_RUN:
+            return InputError(f"server {self.name} cannot be started: {self._last_words()}")
+        if url and isinstance(error, httpx2.TransportError):
+            return self._not_opened(f"server {self.name} cannot be reached at {url}", error)
+        if isinstance(error, MCPError) and error.code not in LOST:
+            where = f"server {self.name} is no MCP server ({url or self.told.command})"
+            return self._not_opened(f"{where}; it answered the first request with", error)
+        return None
+
+    def _not_opened(self, what: str, error: BaseException) -> NotOpened:
+        return NotOpened(without(f"{what}: {_why(error)}", self._secrets()))
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[Client]:
@@ -308,9 +336,14 @@ def _is_late(error: Exception) -> bool:
     return late or isinstance(error, TimeoutError)
 
 
-def _why(error: BaseException) -> str:
+def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def _why(error: BaseException) -> str:
+    error = _first(error)
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -37,10 +37,15 @@ def _clear_at_sigterm() -> None:
 
 def _clear_and_end(number: int, frame: FrameType | None) -> None:
     """Remove the folders, then die of the signal; the kernel ends the servers."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}{os.getpid()}-*"):
-        shutil.rmtree(path, ignore_errors=True)
+    clear()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
+
+
+def clear() -> None:
+    """Remove the folders of this process, which is about to end."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}{os.getpid()}-*"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @cache

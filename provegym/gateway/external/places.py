@@ -23,7 +23,13 @@ def register(folder: Path) -> list[str]:
     path = (folder / settings.FILE).resolve()
     found = settings.tables(path)
     taken = [name for name in found if not SERVERS.get(name, LIBRARY).startswith(LIBRARY)]
-    SERVERS.update({n: f"{LIBRARY}:{n}@{path}" for n in found if n not in taken})
+    for name in (name for name in found if name not in taken):
+        enter(name, path)
     if taken:
         raise InputError(f"{path}: there is a server {taken[0]!r} already; take another name")
     return list(found)
+
+
+def enter(name: str, path: Path) -> None:
+    """Add one server of a `provegym.toml` to `SERVERS`."""
+    SERVERS[name] = f"{LIBRARY}:{name}@{path}"

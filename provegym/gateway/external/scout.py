@@ -116,7 +116,7 @@ class Scout:
         if time.monotonic() > self._end:
             raise InputError(
                 f"not learned: the server's tools were called for {LEARNING_SECONDS:g} s, the last "
-                f"is {name}; set `probe = false`, or `hide` those that take long"
+                f"is {name}; set `probe = false` (`add --no-probe`), or `hide` those that take long"
             )
         if place not in self._called:
             self._called.add(place)

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from provegym.errors import InputError, UnknownName
+from provegym.gateway.external import files
 
 FILE = "provegym.toml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
@@ -36,7 +37,7 @@ class External(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     title: str = ""
     """What it is, for people; the server's own title if empty."""
     files: str = ""
-    """A folder beside provegym.toml whose content every session starts with."""
+    """A folder below that of provegym.toml whose content every session starts with."""
     env: dict[str, str] = {}
     """Environment variables of the process, besides PATH, HOME, USER, LOGNAME, SHELL and TERM."""
     forward: tuple[str, ...] = ()
@@ -102,7 +103,10 @@ def tables(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     try:
         whole = tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeError) as error:
+    except UnicodeDecodeError as error:
+        line = text[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}: line {line} is not UTF-8; save the file as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from error
     found = whole.get("servers", {})
     if whole.keys() - {"servers"} or not isinstance(found, dict):
@@ -122,13 +126,14 @@ def _told(name: str, table: Any, path: Path) -> External:
         told = msgspec.convert(table, External)
     except msgspec.ValidationError as error:
         raise InputError(f"{path}: servers.{name}: {error}") from error
-    check(name, told, path)
+    check(name, told, path.parent, f"{path}: servers.{name}")
     return told
 
 
-def check(name: str, told: External, path: Path) -> None:
-    """Raise `InputError` for settings that cannot be meant."""
-    at = f"{path}: servers.{name}"
+def check(name: str, told: External, home: Path, at: str) -> None:
+    """Raise `InputError` for settings that cannot be meant in the folder `home`; `at` says where
+    they stand.
+    """
     if not NAME.fullmatch(name):
         raise InputError(f"{at}: a server's name is a-z, 0-9 and _, at most 24 characters")
     if bool(told.command.strip()) == bool(told.url):
@@ -141,8 +146,8 @@ def check(name: str, told: External, path: Path) -> None:
         raise InputError(f"{at}: url {told.url!r} must begin with http:// or https://")
     if told.reset == "files" and not told.files:
         raise InputError(f'{at}: reset = "files" needs `files`, the folder that is put back')
-    if told.files and not (path.parent / told.files).is_dir():
-        raise InputError(f"{at}: there is no folder {told.files!r} beside {path.name}")
+    if told.files:
+        files.check(told.files, home, at)
     if not math.isfinite(told.seconds):
         raise InputError(f"{at}: seconds = {told.seconds} is no length of time")
     for text in (told.command, *told.env.values()):

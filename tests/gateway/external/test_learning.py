@@ -126,7 +126,7 @@ def test_learning_that_takes_too_long_is_refused_and_nothing_is_kept(
 ) -> None:
     monkeypatch.setattr(scout, "LEARNING_SECONDS", 0.0)
     desk = site()
-    with pytest.raises(InputError, match=r"not learned: .* set `probe = false`, or `hide`"):
+    with pytest.raises(InputError, match=r"not learned: .* set `probe = false` .*, or `hide`"):
         desk.learned()
     assert not desk.where.exists()
 

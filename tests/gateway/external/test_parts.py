@@ -207,13 +207,14 @@ def test_an_error_has_its_text_and_says_whether_the_arguments_were_wrong() -> No
 def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
     told = External(
         command="npx 'a b' --root {folder}",
-        files=".",
+        files="start",
         env={"A": 'x"y', "B.C": "2"},
         reset="files",
         volatile=("id",),
         values={"limit": (1, 2.5, True, "ten")},
         seconds=2.5,
     )
+    (tmp_path / "start").mkdir()
     path = tmp_path / "provegym.toml"
     path.write_text(settings.table("shop", told))
     assert settings.of(path, "shop") == told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,21 @@ def test_add_lists_the_server_and_writes_its_settings_beside_others(
     assert again.err.startswith("error: there is a server 'desk' already")
 
 
+def test_three_hundred_tools_are_added_by_their_list_alone(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = f"{sys.executable} {Path(__file__).with_name('shelves.py')} 300"
+    ran = provegym("add", "shelves", "--command", command, "--seconds", "120", "--no-probe")
+    assert ran.code == 0, ran.err
+    assert "\nprobe = false\n" in (tmp_path / "provegym.toml").read_text()
+    assert ran.out.splitlines()[-3:] == [
+        "not probed: nothing is known of its state",
+        "300 tools: a task shows 128 at most",
+        "shelves: 300 tools; provegym.toml has its settings",
+    ]
+
+
 def test_a_language_model_as_the_teacher_makes_tasks_on_it(
     provegym: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +145,18 @@ def test_a_language_model_is_asked_about_its_graph(
 
 MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
     (("add", "Desk", "--command", "x"), 2, "a server's name is a-z"),
-    (("add", "desk"), 2, "give either `command` or `url`"),
+    (("add", "desk"), 2, "error: server desk: give either --command or --url"),
+    (("add", "desk", "--command", "x", "--url", "http://a"), 2, "either --command or --url"),
+    (("add", "desk", "--command", "x", "--seconds", "0"), 2, "seconds, processes and"),
+    (("add", "desk", "--command", "cat"), 2, "server desk is no MCP server (cat)"),
+    (
+        ("add", "desk", "--url", "http://127.0.0.1:9/mcp"),
+        2,
+        "server desk cannot be reached at http://127.0.0.1:9/mcp: ",
+    ),
+    (("add", "desk", "--command", "x", "--files", "/etc"), 2, "'/etc' is no folder below"),
+    (("add", "desk", "--command", "x", "--files", "../.."), 2, "'../..' is no folder below"),
+    (("add", "desk", "--command", "x", "--files", "."), 2, "'.' is no folder below"),
     (
         ("add", "desk", "--command", "no-such-program"),
         2,
@@ -161,6 +188,16 @@ def test_what_cannot_be_added_is_said_in_one_line_and_nothing_is_written(
     assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1), ran.err
     assert why in ran.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_how_long_a_call_may_take_is_told_to_add(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: External
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("--reset", "start_over", "--snapshot", "whole_desk", "--volatile", "id")
+    ran = provegym("add", "desk", "--command", told.command, "--seconds", "77.5", *options)
+    assert ran.code == 0, ran.err
+    assert "\nseconds = 77.5\n" in (tmp_path / "provegym.toml").read_text()
 
 
 def test_a_mistake_in_one_table_stops_only_what_uses_that_server(
@@ -202,8 +239,39 @@ def test_a_file_that_holds_no_servers_is_told_in_one_line_and_the_library_works(
     assert (ran.code, ran.err.count("\n")) == (0, 1)
     assert why in ran.err
     assert json.loads(ran.out)
-    named = provegym("servers", "show", "desk")
-    assert (named.code, named.err.count("\n")) == (2, 2)
+    for needs in (("servers", "show", "desk"), ("synth", "--servers", "desk", "--out", "t.jsonl")):
+        named = provegym(*needs)
+        assert (named.code, named.err) == (2, ran.err)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"[other]", "it may hold tables [servers.NAME] and nothing else"),
+        (b"[servers.x]\n# \xff\n", "line 2 is not UTF-8; save the file as UTF-8"),
+    ],
+)
+def test_what_nothing_can_be_added_to_is_told_in_one_line(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "provegym.toml").write_bytes(text)
+    ran = provegym("add", "desk", "--command", "cat")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"{tmp_path / 'provegym.toml'}: {why}\n")
+
+
+def test_a_name_that_no_server_has_is_told_beside_a_mistake_in_another_table(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "[servers.banking]\ncommand = 'x'\n[servers.desk]\ncommand = 'x'\n"
+    (tmp_path / "provegym.toml").write_text(text)
+    ran = provegym("servers", "show", "deks")
+    assert ran.code == 2
+    assert [line.partition(";")[0] for line in ran.err.splitlines()] == [
+        f"{tmp_path / 'provegym.toml'}: there is a server 'banking' already",
+        "error: unknown server 'deks'",
+    ]
 
 
 def test_a_server_outside_that_cannot_be_started_disturbs_no_other(
