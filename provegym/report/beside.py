@@ -114,10 +114,13 @@ def _contest(name: str, found: Contest, names: tuple[str, str]) -> str:
          estimated(seen.gain, change=True), Cell(f"{seen.holm:.3f}", strong=seen.differs)]
         for metric, seen in found.differences.items()
     ]  # fmt: skip
-    return (
-        f'<div class="grid">{figures.intervals(f"{name}: means, 95 % intervals", means)}'
-        f"{figures.differences(f'{name}: differences, 95 % intervals', gains)}</div>"
-        + table([name, "tasks", *names, "difference", "p, corrected"], rows)
+    says = " minus ".join(names)
+    drawn = (
+        figures.intervals(f"{name}: means, 95 % intervals", means, 1),
+        figures.differences(f"{name}: differences, 95 % intervals", says, gains),
+    )
+    return f'<div class="grid">{"".join(drawn)}</div>' + table(
+        [name, "tasks", *names, "difference", "p, corrected"], rows
     )
 
 

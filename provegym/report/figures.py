@@ -68,8 +68,11 @@ def lines(title: str, series: Mapping[str, Points], window: int = 1) -> str:
     return _figure(title, _legend(keys, 1), _svg(title, HEIGHT, parts))
 
 
-def intervals(title: str, policies: Mapping[str, Mapping[str, Interval]]) -> str:
-    """Means with their intervals between 0 and 1: a row a metric, a mark a policy."""
+def intervals(title: str, policies: Mapping[str, Mapping[str, Interval]], first: int = 0) -> str:
+    """Means with their intervals between 0 and 1: a row a metric, a mark a policy.
+
+    `first` is the colour of the first policy; `lines` begins with 1.
+    """
     metrics = list(next(iter(policies.values()), {}))
     height = 30 + ROW * len(metrics)
     frame = Frame((112, 4, WIDTH - 20, height - 24), (0, 1), (0, 1))
@@ -80,12 +83,15 @@ def intervals(title: str, policies: Mapping[str, Mapping[str, Interval]]) -> str
         for k, (name, found) in enumerate(policies.items()):
             if metric in found:
                 y = middle + BAR * (k - (len(policies) - 1) / 2)
-                parts.append(_interval(frame, y, f"{name}: {metric}", found[metric], k))
-    return _figure(title, _legend(policies), _svg(title, height, parts))
+                parts.append(_interval(frame, y, f"{name}: {metric}", found[metric], k + first))
+    return _figure(title, _legend(policies, first), _svg(title, height, parts))
 
 
-def differences(title: str, found: Mapping[str, Interval]) -> str:
-    """Differences with their intervals about a strong line at 0: a row a metric."""
+def differences(title: str, says: str, found: Mapping[str, Interval]) -> str:
+    """Differences with their intervals about a strong line at 0: a row a metric.
+
+    `says` what is taken from what.
+    """
     if not found:
         return _figure(title, "", '<p class="empty">None.</p>')
     reach = max(0.05, *(abs(end) for each in found.values() for end in each))
@@ -97,7 +103,7 @@ def differences(title: str, found: Mapping[str, Interval]) -> str:
         middle = 4 + ROW * (i + 0.5)
         parts.append(f'<text class="name" x="0" y="{middle + 4:.1f}">{escape(metric)}</text>')
         parts.append(_interval(frame, middle, metric, interval, 3))
-    return _figure(title, "", _svg(title, height, parts))
+    return _figure(title, _legend([says], 3), _svg(title, height, parts))
 
 
 def bars(title: str, values: Mapping[str, float], head: str = "") -> str:

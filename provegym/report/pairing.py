@@ -54,7 +54,7 @@ class Pair(Struct, frozen=True):
     settings: dict[str, tuple[Any, Any]]
     """Settings that differ, by their path; None where a run has no such setting."""
     contests: dict[str, Contest]
-    """`before`, `after`, `sft`: those that both runs have; empty where there are reasons."""
+    """`after`, `sft`, `before`: those that both runs have; empty where there are reasons."""
 
 
 def load(folder: Path, other: Path) -> Pair:
@@ -147,7 +147,7 @@ def _cautions(
     if trained:
         more = len(trained) - NAMED
         told = ", ".join(trained[:NAMED]) + (f" and {more} more" if more > 0 else "")
-        yield f"They were trained on other tasks ({told} differ)."
+        yield f"They were trained on other tasks; these settings differ: {told}."
 
 
 def _seed(run: Run) -> Any:
@@ -165,8 +165,8 @@ def _contests(run: Run, other: Run, shared: frozenset[str]) -> dict[str, Contest
             [m for m in other.policies[name].measures if m.task_id in shared],
             _seed(run),
         )
-        for name in run.policies
-        if name in other.policies
+        for name in ("after", "sft", "before")
+        if name in run.policies and name in other.policies
     }
 
 

@@ -69,7 +69,7 @@ def test_each_figure_of_both_runs_has_its_numbers_behind_it(html: str) -> None:
     figures = section.count("<figure>")
     tables = reader(section).tables
     curves = [t for t in tables if t[0] == ["step", "small", "untrained"]]
-    assert [t[0][0] for t in tables[:3]] == ["before", "after", "sft"]  # two figures each
+    assert [t[0][0] for t in tables[:3]] == ["after", "sft", "before"]  # two figures each
     assert len(curves) == 8  # reward, six components, calls
     assert [row[1:] for row in curves[0][1:]] == [
         [f"{value:.3f}", f"{value / 2:.3f}" if i < 8 else ""] for i, value in enumerate(REWARDS)
@@ -169,7 +169,7 @@ def test_other_rewards_and_other_tasks_in_training_are_told(folder: Path, tmp_pa
     assert found.settings == {"grpo.preset": ("paper", "strict"), "synth.limit": (4, 400)}
     assert [told.split(":")[0] for told in found.cautions] == [
         "They were trained by other rewards (paper, and strict)",
-        "They were trained on other tasks (synth.limit differ).",
+        "They were trained on other tasks; these settings differ",
     ]
     html = page.render(found.run, found)
     assert rows(html, "setting", "small")["grpo.preset"] == ["paper", "strict"]

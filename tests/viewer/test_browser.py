@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
 from provegym.gateway.http import background
 from provegym.gateway.settings import Settings
-from provegym.records import read
+from provegym.records import encode, read
 from provegym.types import Task, Trace
 from provegym.viewer.app import app
 from tests.viewer.chromium import SCREENS, SECONDS, complaints, launched, shoot, tab
@@ -266,6 +268,40 @@ def test_the_first_mistake_is_jumped_to(page: Page) -> None:
     expect(page.locator(".call.first")).to_be_in_viewport()
 
 
+def test_each_call_is_judged_beside_the_ground_truth(browser: Browser, run: Path) -> None:
+    """Of an oracle's episode, the first call is made last, with another value where it has one."""
+    path = run / AFTER
+    task = longest(run)
+    found = {trace.task_id: trace for trace in read(path, Trace)}
+    calls = list(found[task.id].calls)
+    at = next(i for i, (_, c) in enumerate(task.ground_truth) if c.refs and c.after)
+    first = task.ground_truth[at][1].after[0]
+    source = [c.id for _, c in task.ground_truth].index(first)
+    calls.append(calls.pop(source))
+    name, value = next((k, v) for k, v in calls[at - 1].arguments.items() if k == "amount")
+    calls[at - 1] = replace(calls[at - 1], arguments={**calls[at - 1].arguments, name: "1.25"})
+    found[task.id] = replace(found[task.id], calls=tuple(calls), messages=())
+    path.write_bytes(b"".join(encode(trace) + b"\n" for trace in found.values()))
+    path.with_name(path.name + ".manifest.json").unlink()
+    settings = Settings(port=0)
+    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+        page.goto(f"/traces?file={AFTER}&id={found[task.id].id}&at={at - 1}")
+        card = page.locator(f"[data-call='{at - 1}']")
+        expect(card).to_be_focused()
+        expect(card.locator(".chip", has_text="ok")).to_be_visible()
+        expect(card).to_contain_text(f"is {task.ground_truth[at][1].id}")
+        expect(card.locator(".order.bad")).to_contain_text(f"not after {first}")
+        expect(card.locator(".unequal")).to_contain_text(re.compile(rf"1\.25.*≠.*{value}"))
+        expect(card.locator(".equal").first).to_contain_text("=")
+        expect(
+            card.locator(".changed .changes").or_(card.locator(".note", has_text="replay"))
+        ).to_be_visible()
+        page.locator("[data-call='0'] a.id").click()
+        assert parameter(page, "at") == "0"
+        expect(page.locator("[data-call='0']")).to_be_focused()
+        shoot(page, "judged-desktop")
+
+
 def test_two_policies_stand_side_by_side(page: Page, made: Path) -> None:
     page.goto(f"/traces?file={BEFORE}")
     page.get_by_role("combobox", name="Compare with").select_option(AFTER)
@@ -275,6 +311,8 @@ def test_two_policies_stand_side_by_side(page: Page, made: Path) -> None:
     expect(heads.nth(0)).to_contain_text("random")
     expect(heads.nth(1)).to_contain_text("oracle")
     expect(page.locator(".bars figcaption b").nth(1)).to_have_text("1")
+    page.goto(f"/traces?file={AFTER}&id={longest(made).id}/oracle/0")
+    expect(page.locator(".chat .changed li.changed").first).to_contain_text("balance")
 
 
 def test_what_a_trace_holds_is_never_run(browser: Browser, run: Path) -> None:
@@ -298,9 +336,16 @@ def test_what_a_trace_holds_is_never_run(browser: Browser, run: Path) -> None:
 
 
 def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None:
+    reasons = ("not_grounded", "not_grounded", "too_long")
+    lost = "".join(json.dumps({"id": f"c{i}", "reason": r}) + "\n" for i, r in enumerate(reasons))
+    (run / "train" / "rejections.jsonl").write_text(lost, "utf-8")
     settings = Settings(port=0)
     with background(app(run, settings), settings) as url, tab(browser, url) as page:
         page.goto("/runs")
+        expect(page.locator(".funnel li")).to_have_count(4)
+        assert page.locator(".funnel .num").all_text_contents() == ["15", "13", "12", "12"]
+        expect(page.locator(".funnel li").nth(1)).to_contain_text("not grounded dropped")
+        expect(page.locator(".funnel li").nth(1)).to_contain_text("−2")
         steps = page.locator(".card:has(span:text-is('Steps'))")
         expect(steps).to_contain_text(f"{STEPS} steps")
         expect(page.locator(".card", has_text="Masked")).to_contain_text("1 episode")

@@ -81,7 +81,7 @@ async function draw(run, cell) {
     return { file, box: h("section", { class: "curves", "aria-label": file }) };
   });
   put(detail,
-    h("header", { class: "head" }, h("a", { class: cell ? "up" : "back", href: link("/runs", cell ? { run: run.folder || "." } : {}) }, cell ? `‹ ${run.name}` : "‹ Runs"), h("h2", {}, cell ?? run.name), about(run)),
+    h("header", { class: "head" }, h("a", { class: cell ? "up" : "back", href: link("/runs", cell ? { run: run.folder || "." } : {}) }, cell ? `‹ ${run.name}` : "‹ Runs"), h("h2", {}, cell ?? run.name), cell ? null : about(run)),
     cell ? h("section", { class: "trained" }) : null,
     cell && !live.length ? h("p", { class: "note" }, "No curves: nothing was trained by steps here.") : null,
     live.map((l) => l.box),
