@@ -144,6 +144,9 @@ def test_an_edge_that_is_clicked_opens_its_evidence_and_the_address_keeps_it(pag
     page.reload()
     expect(proof).to_contain_text("list_payees")
     expect(page.locator(".edge.read")).to_have_count(1)
+    legend = page.locator(".legend", has_text="a tool that writes").bounding_box()
+    assert legend
+    assert legend["width"] > 60, "the words of the legend have no room"
 
 
 def test_rows_of_a_table_are_searched(page: Page) -> None:
@@ -205,6 +208,18 @@ def test_a_form_sends_each_value_in_its_type_and_refusals_are_shown(page: Page) 
     page.get_by_label("limit").fill("many")
     page.get_by_role("button", name="Call", exact=True).click()
     expect(page.locator(".steps .call.wrong").first).to_contain_text("invalid arguments")
+
+
+def test_a_result_is_a_table_that_can_be_read_on_a_phone(browser: Browser, site: str) -> None:
+    with tab(browser, site, "phone") as page:
+        opened(page)
+        page.get_by_role("link", name=re.compile("^list_transactions")).click()
+        page.get_by_role("button", name="Call", exact=True).click()
+        name = page.locator(".steps td .text", has_text=re.compile("^txn_")).first
+        assert name.evaluate("e => e.getClientRects().length") == 1, "an id is broken into lines"
+        shoot(page, "played-phone")
+        width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0, "the page scrolls sideways"
 
 
 # -- tasks -------------------------------------------------------------------------------------
@@ -311,8 +326,6 @@ def test_two_policies_stand_side_by_side(page: Page, made: Path) -> None:
     expect(heads.nth(0)).to_contain_text("random")
     expect(heads.nth(1)).to_contain_text("oracle")
     expect(page.locator(".bars figcaption b").nth(1)).to_have_text("1")
-    page.goto(f"/traces?file={AFTER}&id={longest(made).id}/oracle/0")
-    expect(page.locator(".chat .changed li.changed").first).to_contain_text("balance")
 
 
 def test_what_a_trace_holds_is_never_run(browser: Browser, run: Path) -> None:

@@ -4,6 +4,7 @@ import { value } from "./value.js";
 
 const RADIUS = 250;
 const CELL = 2 * RADIUS + 480;
+const DENSE = 300; // edges from which on they are drawn faintly, without heads, until a tool is chosen
 const WORDS = {
   explicit: "takes an id from",
   implicit: "works only after",
@@ -20,7 +21,7 @@ export function graph(told, wanted, edge, choose) {
   const columns = Math.ceil(Math.sqrt(told.servers.length));
   const size = [columns * CELL, Math.ceil(told.servers.length / columns) * CELL];
   const camera = { x: 0, y: 0, w: size[0], h: size[1] };
-  const picture = s("svg", { class: "graph", role: "img", tabindex: 0, "aria-label": `Dependency graph of ${told.servers.join(", ")}: ${count(told.tools.length, "tool")}, ${count(told.edges.length, "edge")}. Choose a tool above to read its edges.` });
+  const picture = s("svg", { class: `graph ${told.edges.length > DENSE && !chosen ? "dense" : ""}`, role: "img", tabindex: 0, "aria-label": `Dependency graph of ${told.servers.join(", ")}: ${count(told.tools.length, "tool")}, ${count(told.edges.length, "edge")}. Choose a tool above to read its edges.` });
   picture.append(
     s("defs", {}, ["explicit", "implicit", "bridge"].map((kind) =>
       s("marker", { id: `head-${kind}`, class: `head ${kind}`, viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, s("path", { d: "M0 0L8 4L0 8z" })))),
@@ -52,7 +53,7 @@ export function graph(told, wanted, edge, choose) {
         h("button", { "aria-label": "Zoom out", onclick: () => zoom(1.33) }, "−"),
         h("button", { onclick: whole }, "Fit")),
       Object.entries(WORDS).map(([kind, words]) => h("span", { class: `legend ${kind}` }, h("i"), `${kind} (${number(told.pairs[kind] ?? 0)}): ${words}`)),
-      ["read", "write"].map((effect) => h("span", { class: `legend dot ${effect}` }, h("i"), `a tool that ${effect}s`))),
+      ["read", "write"].map((effect) => h("span", { class: `legend tool ${effect}` }, h("i"), `a tool that ${effect}s`))),
     h("div", { class: "graphpair" }, picture, panel));
 }
 
