@@ -439,9 +439,14 @@ def warmstart(
     terminal.line(f"adapter: {made}")
 
 
-@app.command(epilog=example("provegym report runs/demo"))
+@app.command(
+    epilog=example("provegym report runs/demo", "provegym report runs/demo --compare runs/other")
+)
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    compare: Annotated[
+        Path | None, typer.Option(help="Another run's folder, to be shown side by side.")
+    ] = None,
 ) -> None:
     """Write a run's report.html anew: curves, comparison, yield of synthesis, examples.
 
@@ -450,8 +455,13 @@ def report(
     from provegym.ablation import page as ablations
     from provegym.report import page
 
-    write = ablations.write if ablations.is_ablations(folder) else page.write
-    terminal.line(f"report: {write(folder)}")
+    several = [each for each in (folder, compare) if each and ablations.is_ablations(each)]
+    if compare and several:
+        raise InputError(f"{several[0]} is a run of ablations; its table compares its own cells")
+    if several:
+        terminal.line(f"report: {ablations.write(folder)}")
+    else:
+        terminal.line(f"report: {page.write(folder, compare)}")
 
 
 @app.command(epilog=example("provegym bench", "provegym bench soak --seconds 60"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +16,10 @@ from provegym.evals.heldout import Measure, difference, judge, report
 from provegym.evals.stats import Estimate
 from provegym.records import read, read_manifest, read_rows
 from provegym.types import Task, Trace
+
+COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
+ENDS = 5
+"""Headlines compare the first and the last of so many equal parts of training."""
 
 
 class Yield(Struct, frozen=True):
@@ -48,6 +54,9 @@ class Run(Struct, frozen=True):
     gain: dict[str, Estimate]
     tasks: dict[str, Task]
     costs: dict[str, dict[str, float]]
+    folder: Path
+    world: str
+    """Hash of the content of the worlds of its held-out tasks; "" where it is not known."""
 
 
 class _Rejected(Struct, frozen=True):
@@ -76,7 +85,20 @@ def load(folder: Path) -> Run:
         gain=difference(policies["before"].measures, policies["after"].measures, seed),
         tasks=tasks,
         costs=_costs(folder),
+        folder=folder,
+        world=_world(source),
     )
+
+
+def ends(values: Sequence[float]) -> tuple[float, float]:
+    """The means of the first and of the last fifth."""
+    count = max(1, round(len(values) / ENDS))
+    return fmean(values[:count]), fmean(values[-count:])
+
+
+def _world(source: Path) -> str:
+    manifest = read_manifest(source)
+    return manifest.world if manifest else ""
 
 
 def _settings(folder: Path) -> dict[str, Any]:

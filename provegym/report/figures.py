@@ -68,8 +68,11 @@ def lines(title: str, series: Mapping[str, Points], window: int = 1) -> str:
     return _figure(title, _legend(keys, 1), _svg(title, HEIGHT, parts))
 
 
-def intervals(title: str, policies: Mapping[str, Mapping[str, Interval]]) -> str:
-    """Means with their intervals between 0 and 1: a row a metric, a mark a policy."""
+def intervals(title: str, policies: Mapping[str, Mapping[str, Interval]], first: int = 0) -> str:
+    """Means with their intervals between 0 and 1: a row a metric, a mark a policy.
+
+    `first` is the colour of the first policy; `lines` begins with 1.
+    """
     metrics = list(next(iter(policies.values()), {}))
     height = 30 + ROW * len(metrics)
     frame = Frame((112, 4, WIDTH - 20, height - 24), (0, 1), (0, 1))
@@ -80,8 +83,27 @@ def intervals(title: str, policies: Mapping[str, Mapping[str, Interval]]) -> str
         for k, (name, found) in enumerate(policies.items()):
             if metric in found:
                 y = middle + BAR * (k - (len(policies) - 1) / 2)
-                parts.append(_interval(frame, y, f"{name}: {metric}", found[metric], k))
-    return _figure(title, _legend(policies), _svg(title, height, parts))
+                parts.append(_interval(frame, y, f"{name}: {metric}", found[metric], k + first))
+    return _figure(title, _legend(policies, first), _svg(title, height, parts))
+
+
+def differences(title: str, says: str, found: Mapping[str, Interval]) -> str:
+    """Differences with their intervals about a strong line at 0: a row a metric.
+
+    `says` what is taken from what.
+    """
+    if not found:
+        return _figure(title, "", '<p class="empty">None.</p>')
+    reach = max(0.05, *(abs(end) for each in found.values() for end in each))
+    marks = ticks(-reach, reach)
+    height = 30 + ROW * len(found)
+    frame = Frame((112, 4, WIDTH - 20, height - 24), (marks[0], marks[-1]), (0, 1))
+    parts = [*_axis(frame, marks, "+g"), *_axis(frame, (0,), "", "zero")]
+    for i, (metric, interval) in enumerate(found.items()):
+        middle = 4 + ROW * (i + 0.5)
+        parts.append(f'<text class="name" x="0" y="{middle + 4:.1f}">{escape(metric)}</text>')
+        parts.append(_interval(frame, middle, metric, interval, 3))
+    return _figure(title, _legend([says], 3), _svg(title, height, parts))
 
 
 def bars(title: str, values: Mapping[str, float], head: str = "") -> str:
@@ -112,7 +134,7 @@ def plot(
     most = max(*(sum(parts) for parts in rows.values()), limit[0] if limit else 0, 1)
     marks = ticks(0, most)
     frame = Frame((left, 4, WIDTH - 46, height - 24), (0, marks[-1]), (0, 1))
-    drawn = [*_axis(frame, marks)]
+    drawn = [*_axis(frame, (mark for mark in marks if mark == int(mark)))]
     for i, (name, parts) in enumerate(rows.items()):
         drawn += _parts(frame, 4 + PLOT_ROW * i, name, parts, series)
     key = _legend(series, 1) if series else ""
@@ -147,13 +169,17 @@ def _bar(share: float, strong: bool) -> str:
     return f'<span><i class="{kind}" style="width:{share:.1%}"></i></span>'
 
 
-def _axis(frame: Frame, marks: Sequence[float]) -> Iterator[str]:
+def _axis(
+    frame: Frame, marks: Iterable[float], style: str = "g", kind: str = "grid"
+) -> Iterator[str]:
+    """Upright lines with their numbers."""
     _, top, _, bottom = frame.box
     for mark in marks:
-        if mark == int(mark):
-            x = frame.x(mark)
-            yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
-            yield f'<text class="across" x="{x:.1f}" y="{bottom + 16:.1f}">{mark:g}</text>'
+        x = frame.x(mark)
+        yield f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
+        if style:
+            told = f"{mark:{style}}" if mark else "0"
+            yield f'<text class="across" x="{x:.1f}" y="{bottom + 16:.1f}">{told}</text>'
 
 
 def _parts(

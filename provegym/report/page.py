@@ -6,48 +6,58 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from provegym.evals.stats import Estimate
 from provegym.records import write_atomic
-from provegym.report import figures
-from provegym.report.data import Run, Yield, load
+from provegym.report import beside, figures, pairing
+from provegym.report.data import COMPONENTS, Run, Yield, ends, load
 from provegym.report.episodes import example, examples
-from provegym.report.parts import STYLE, Cell, behind, human, number, signed, table
+from provegym.report.pairing import Pair
+from provegym.report.parts import (
+    SHARES,
+    STYLE,
+    WINDOW,
+    behind,
+    card,
+    estimated,
+    human,
+    marked,
+    number,
+    section,
+    table,
+    triple,
+)
 
-COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
-SHARES = ("success", "coverage", "over_calling", "abstention", "premature_calls")
-"""Measures between 0 and 1 that the comparison's figure shows."""
-LESS_IS_BETTER = ("over_calling", "premature_calls", "calls")
 REST = (
     *("calls", "abstention", "zero_variance", "resampled", "masked", "tokens", "overlong"),
     *("entropy", "kl", "seconds"),
 )
-WINDOW = 5
-"""Steps that the training curves are smoothed over."""
-ENDS = 5
-"""The headline compares the first and the last of so many equal parts of training."""
 
 POLICIES = {"smollm2": "SmolLM2-135M-Instruct, dequantized from Q4, with LoRA"}
 
 
-def write(folder: Path) -> Path:
-    """Make `report.html` of the run in `folder` and return its path. Raises InputError."""
+def write(folder: Path, other: Path | None = None) -> Path:
+    """Make `report.html` of the run in `folder` and return its path. Raises InputError.
+
+    With another run's folder it begins with both side by side.
+    """
     path = folder / "report.html"
-    write_atomic(path, [render(load(folder)).encode(errors="replace")])
+    both = pairing.load(folder, other) if other else None
+    run = both.run if both else load(folder)
+    write_atomic(path, [render(run, both).encode(errors="replace")])
     return path
 
 
-def render(run: Run) -> str:
+def render(run: Run, both: Pair | None = None) -> str:
     """The whole page as HTML text."""
     parts = [
         _headline(run),
-        _section("Held-out tasks, before and after", _comparison(run)),
-        _section("Training", _training(run.curves)),
-        _section("Synthesis", _synthesis(run)),
-        _section("Example episodes", *(example(run, task_id) for task_id in examples(run))),
-        _section("Settings and cost", _settings(run)),
+        *([beside.render(both)] if both else []),
+        section("Held-out tasks, before and after", _comparison(run)),
+        section("Training", _training(run.curves)),
+        section("Synthesis", _synthesis(run)),
+        section("Example episodes", *(example(run, task_id) for task_id in examples(run))),
+        section("Settings and cost", _settings(run)),
     ]
     title = f"<title>provegym: {escape(run.name)}</title>"
     view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -55,10 +65,6 @@ def render(run: Run) -> str:
     return (
         f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
     )
-
-
-def _section(title: str, *parts: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>{''.join(parts)}</section>"
 
 
 # -- the headline ----------------------------------------------------------------------------
@@ -76,7 +82,7 @@ def _headline(run: Run) -> str:
         *_changed(run, "calls", "Calls per held-out task", ".2f"),
     ]
     tasks, held = (sum(y.kinds.values()) for y in (run.train, run.heldout))
-    cards.append(_card("Certified tasks", str(tasks), f"to train on, {held} held out"))
+    cards.append(card("Certified tasks", str(tasks), f"to train on, {held} held out"))
     return (
         f'<h1>provegym run: {escape(run.name)}</h1><p class="lead">{escape(lead)}.</p>'
         f'<div class="cards">{"".join(cards)}</div>'
@@ -89,23 +95,18 @@ def _changed(run: Run, metric: str, name: str, style: str) -> Iterable[str]:
         return
     before, after = (run.policies[side].estimates[metric].mean for side in ("before", "after"))
     scale, unit = (100, " points") if style.endswith("%") else (1, "")
-    mean, low, high = (f"{scale * value:+.{style[1]}f}" for value in _triple(gain))
+    mean, low, high = (f"{scale * value:+.{style[1]}f}" for value in triple(gain))
     change = f"{mean}{unit}, 95 % interval {low} to {high}"
-    yield _card(name, f"{before:{style}} → {after:{style}}", change)
+    yield card(name, f"{before:{style}} → {after:{style}}", change)
 
 
 def _reward(curves: Sequence[Mapping[str, Any]]) -> Iterable[str]:
     values = [row["reward"] for row in curves if row.get("reward") is not None]
     if values:
-        count = max(1, round(len(values) / ENDS))
-        first, last = fmean(values[:count]), fmean(values[-count:])
-        yield _card(
+        first, last = ends(values)
+        yield card(
             "Training reward", f"{first:.3f} → {last:.3f}", "first and last fifth of the steps"
         )
-
-
-def _card(name: str, value: str, note: str) -> str:
-    return f'<div class="card"><span>{name}</span><b>{value}</b><small>{note}</small></div>'
 
 
 # -- before and after ------------------------------------------------------------------------
@@ -114,18 +115,18 @@ def _card(name: str, value: str, note: str) -> str:
 def _comparison(run: Run) -> str:
     policies = run.policies.values()
     shown = {
-        p.name: {human(m): _triple(p.estimates[m]) for m in SHARES if m in p.estimates}
+        p.name: {human(m): triple(p.estimates[m]) for m in SHARES if m in p.estimates}
         for p in policies
     }
     rows = [
-        [_marked(metric), str(run.policies["before"].estimates[metric].n),
-         *(_cell(p.estimates.get(metric)) for p in policies),
-         _cell(run.gain.get(metric), change=True)]
+        [marked(metric), str(run.policies["before"].estimates[metric].n),
+         *(estimated(p.estimates.get(metric)) for p in policies),
+         estimated(run.gain.get(metric), change=True)]
         for metric in run.policies["before"].estimates
     ]  # fmt: skip
     names = list(run.policies)
     groups = [
-        [group, *(_cell(p.groups.get(group, {}).get("success")) for p in policies)]
+        [group, *(estimated(p.groups.get(group, {}).get("success")) for p in policies)]
         for group in dict.fromkeys(g for p in policies for g in p.groups)
     ]
     masked = ", ".join(f"{p.name} {p.masked}" for p in policies)
@@ -140,21 +141,6 @@ def _comparison(run: Run) -> str:
         "better. Masked episodes (our own faults, never scored): "
         f"{escape(masked)}.</p>"
     )
-
-
-def _triple(e: Estimate) -> figures.Interval:
-    return e.mean, e.low, e.high
-
-
-def _marked(metric: str) -> str:
-    return human(metric) + (" *" if metric in LESS_IS_BETTER else "")
-
-
-def _cell(e: Estimate | None, *, change: bool = False) -> Cell:
-    if e is None:
-        return Cell("-")
-    write = signed if change else number
-    return Cell(write(e.mean), f"{write(e.low)} to {write(e.high)}")
 
 
 # -- training --------------------------------------------------------------------------------

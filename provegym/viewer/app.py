@@ -170,6 +170,7 @@ def _looking(place: Place) -> list[BaseRoute]:
         _get("/api/trace", trace),
         _get("/api/played", lambda request: _played(place, _asked(request, "task"))),
         _get("/api/runs", lambda _: runs.listed(place)),
+        _get("/api/ablations", lambda r: runs.ablated(place, r.query_params.get("run", ""))),
         _get("/api/curves", curves),
         _get("/api/synthesis", lambda request: runs.synthesis(place, _asked(request, "file"))),
     ]

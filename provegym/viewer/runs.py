@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from provegym.errors import InputError
+from provegym.errors import InputError, UnknownName
 from provegym.records import read_manifest
+from provegym.viewer import ablations
 from provegym.viewer.files import Found
 from provegym.viewer.place import Place
 
@@ -42,10 +43,19 @@ def _line(place: Place, folder: str, files: list[Found]) -> dict[str, Any]:
         "folder": folder,
         "name": settings.get("run", {}).get("name") or folder or place.folder.resolve().name,
         "settings": settings,
+        "ablations": ablations.is_ablations(settings),
         "curves": [f.name for f in own if f.kind == "curves"],
         "synthesis": [_synthesis(place, f, own) for f in own if f.kind == "rejections"],
         "played": [f.name for f in own if f.kind == "traces"],
     }
+
+
+def ablated(place: Place, folder: str) -> dict[str, Any]:
+    """The cells and the table of a run of ablations. Raises `UnknownName` for another folder."""
+    runs = {run["folder"]: run for run in listed(place) if run["ablations"]}
+    if folder not in runs:
+        raise UnknownName("run of ablations", folder or ".", [name or "." for name in runs])
+    return ablations.shown(place.folder / folder, runs[folder]["settings"])
 
 
 def _settings(path: Path) -> dict[str, Any]:

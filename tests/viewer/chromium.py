@@ -71,11 +71,11 @@ def shoot(page: Page, name: str) -> None:
     page.screenshot(path=SHOTS / f"{name}.png")
 
 
-def complaints(page: Page) -> list[str]:
-    """What axe finds that is serious or worse: the rule, and where."""
+def complaints(page: Page, *rules: str) -> list[str]:
+    """What axe finds that is serious or worse, by `rules` or by all: the rule, and where."""
     script = nodejs.folder() / "node_modules" / "axe-core" / "axe.min.js"
     page.evaluate(script.read_text("utf-8"))
-    found = page.evaluate("axe.run()")
+    found = page.evaluate("rules => axe.run(rules.length ? {runOnly: rules} : {})", [*rules])
     return [
         f"{each['id']}: {node['target']} {node['failureSummary']}"
         for each in found["violations"]

@@ -49,6 +49,33 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def ablated(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of ablations with four of its six trainings done, and the table of those."""
+    folder = tmp_path_factory.mktemp("ablated") / "smoke"
+    (folder / "heldout").mkdir(parents=True)
+    shutil.copy(made / "train" / "tasks.jsonl", folder / "heldout" / "tasks.jsonl")
+    arm = {"cells": ["full", "-name"], "seeds": 2}
+    settings = {"run": {"name": "smoke", "seed": 3}, "ablations": {"warm_tasks": 6, "tiny": arm}}
+    (folder / "run.json").write_text(json.dumps(settings), "utf-8")
+    done = (("base", 1), ("base", 2), ("full", 1), ("-name", 1))
+    for cell, seed in done:
+        played = "after" if cell == "full" else "before"
+        place = folder / "tiny" / cell / str(seed)
+        for name, source in (
+            ("eval/after.traces.jsonl", f"eval/{played}.traces.jsonl"),
+            ("grpo/curves.jsonl", "grpo/curves.jsonl"),
+        ):
+            (place / name).parent.mkdir(parents=True)
+            shutil.copy(made / source, place / name)
+        note = {"policy": "tiny", "cell": cell, "seed": seed, "episodes": 12, "masked": 0}
+        more = {"steps": STEPS, "seconds": 30.5, "lost": 1, "zero_variance": 0.3}
+        alarm = "the reward fell to 0.1 from 0.5" if cell == "-name" else ""
+        (place / "done.json").write_text(json.dumps({**note, **more, "collapse": alarm}), "utf-8")
+    verb("report", folder)
+    return folder
+
+
 @pytest.fixture
 def run(made: Path, tmp_path: Path) -> Path:
     """A copy of it, to be changed."""

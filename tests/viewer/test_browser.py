@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
 from provegym.gateway.http import background
 from provegym.gateway.settings import Settings
-from provegym.records import read
+from provegym.records import encode, read
 from provegym.types import Task, Trace
 from provegym.viewer.app import app
 from tests.viewer.chromium import SCREENS, SECONDS, complaints, launched, shoot, tab
@@ -92,8 +94,10 @@ def test_every_page_is_there_and_axe_finds_nothing_serious(
         expect(page.locator(wanted).first).to_be_attached()
         expect(page.locator(".complaint")).to_have_count(0)
         shoot(page, f"{view}-{screen}")
-        if screen != "phone":  # the same elements in the same colours
+        if screen == "desktop":
             assert complaints(page) == []
+        elif screen == "dark":  # the same elements in other colours
+            assert complaints(page, "color-contrast") == []
         width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert width <= 0, "the page scrolls sideways"
 
@@ -128,6 +132,21 @@ def test_the_graph_is_zoomed_moved_and_tells_the_evidence_of_each_edge(page: Pag
     expect(edge).to_contain_text("/payees/*/id")
     expect(edge).to_contain_text("payee_id")
     assert parameter(page, "tool") == "pay_payee"
+
+
+def test_an_edge_that_is_clicked_opens_its_evidence_and_the_address_keeps_it(page: Page) -> None:
+    page.goto("/worlds?server=banking&tab=graph")
+    page.locator("[data-edge='list_payees pay_payee'] .hit").dispatch_event("click")
+    proof = page.locator(".evidence details[open]")
+    expect(proof).to_have_count(1)
+    expect(proof).to_contain_text("/payees/*/id")
+    assert (parameter(page, "tool"), parameter(page, "edge")) == ("pay_payee", "list_payees")
+    page.reload()
+    expect(proof).to_contain_text("list_payees")
+    expect(page.locator(".edge.read")).to_have_count(1)
+    legend = page.locator(".legend", has_text="a tool that writes").bounding_box()
+    assert legend
+    assert legend["width"] > 60, "the words of the legend have no room"
 
 
 def test_rows_of_a_table_are_searched(page: Page) -> None:
@@ -191,6 +210,18 @@ def test_a_form_sends_each_value_in_its_type_and_refusals_are_shown(page: Page) 
     expect(page.locator(".steps .call.wrong").first).to_contain_text("invalid arguments")
 
 
+def test_a_result_is_a_table_that_can_be_read_on_a_phone(browser: Browser, site: str) -> None:
+    with tab(browser, site, "phone") as page:
+        opened(page)
+        page.get_by_role("link", name=re.compile("^list_transactions")).click()
+        page.get_by_role("button", name="Call", exact=True).click()
+        name = page.locator(".steps td .text", has_text=re.compile("^txn_")).first
+        assert name.evaluate("e => e.getClientRects().length") == 1, "an id is broken into lines"
+        shoot(page, "played-phone")
+        width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0, "the page scrolls sideways"
+
+
 # -- tasks -------------------------------------------------------------------------------------
 
 
@@ -252,6 +283,40 @@ def test_the_first_mistake_is_jumped_to(page: Page) -> None:
     expect(page.locator(".call.first")).to_be_in_viewport()
 
 
+def test_each_call_is_judged_beside_the_ground_truth(browser: Browser, run: Path) -> None:
+    """Of an oracle's episode, the first call is made last, with another value where it has one."""
+    path = run / AFTER
+    task = longest(run)
+    found = {trace.task_id: trace for trace in read(path, Trace)}
+    calls = list(found[task.id].calls)
+    at = next(i for i, (_, c) in enumerate(task.ground_truth) if c.refs and c.after)
+    first = task.ground_truth[at][1].after[0]
+    source = [c.id for _, c in task.ground_truth].index(first)
+    calls.append(calls.pop(source))
+    name, value = next((k, v) for k, v in calls[at - 1].arguments.items() if k == "amount")
+    calls[at - 1] = replace(calls[at - 1], arguments={**calls[at - 1].arguments, name: "1.25"})
+    found[task.id] = replace(found[task.id], calls=tuple(calls), messages=())
+    path.write_bytes(b"".join(encode(trace) + b"\n" for trace in found.values()))
+    path.with_name(path.name + ".manifest.json").unlink()
+    settings = Settings(port=0)
+    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+        page.goto(f"/traces?file={AFTER}&id={found[task.id].id}&at={at - 1}")
+        card = page.locator(f"[data-call='{at - 1}']")
+        expect(card).to_be_focused()
+        expect(card.locator(".chip", has_text="ok")).to_be_visible()
+        expect(card).to_contain_text(f"is {task.ground_truth[at][1].id}")
+        expect(card.locator(".order.bad")).to_contain_text(f"not after {first}")
+        expect(card.locator(".unequal")).to_contain_text(re.compile(rf"1\.25.*≠.*{value}"))
+        expect(card.locator(".equal").first).to_contain_text("=")
+        expect(
+            card.locator(".changed .changes").or_(card.locator(".note", has_text="replay"))
+        ).to_be_visible()
+        page.locator("[data-call='0'] a.id").click()
+        assert parameter(page, "at") == "0"
+        expect(page.locator("[data-call='0']")).to_be_focused()
+        shoot(page, "judged-desktop")
+
+
 def test_two_policies_stand_side_by_side(page: Page, made: Path) -> None:
     page.goto(f"/traces?file={BEFORE}")
     page.get_by_role("combobox", name="Compare with").select_option(AFTER)
@@ -284,9 +349,16 @@ def test_what_a_trace_holds_is_never_run(browser: Browser, run: Path) -> None:
 
 
 def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None:
+    reasons = ("not_grounded", "not_grounded", "too_long")
+    lost = "".join(json.dumps({"id": f"c{i}", "reason": r}) + "\n" for i, r in enumerate(reasons))
+    (run / "train" / "rejections.jsonl").write_text(lost, "utf-8")
     settings = Settings(port=0)
     with background(app(run, settings), settings) as url, tab(browser, url) as page:
         page.goto("/runs")
+        expect(page.locator(".funnel li")).to_have_count(4)
+        assert page.locator(".funnel .num").all_text_contents() == ["15", "13", "12", "12"]
+        expect(page.locator(".funnel li").nth(1)).to_contain_text("not grounded dropped")
+        expect(page.locator(".funnel li").nth(1)).to_contain_text("−2")
         steps = page.locator(".card:has(span:text-is('Steps'))")
         expect(steps).to_contain_text(f"{STEPS} steps")
         expect(page.locator(".card", has_text="Masked")).to_contain_text("1 episode")
@@ -299,6 +371,35 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None
         expect(figure).to_have_attribute(
             "aria-label", f"Reward, normalized: reward {0.05 * 13:.2f}"
         )
+
+
+def test_ablations_show_their_table_and_lead_to_each_cell(browser: Browser, ablated: Path) -> None:
+    settings = Settings(port=0)
+    with background(app(ablated, settings), settings) as url, tab(browser, url) as page:
+        page.goto("/runs")
+        expect(page.get_by_role("heading", name="4 of 6 trainings done")).to_be_visible()
+        written = page.get_by_role("region", name="tiny: difference")
+        expect(written).to_contain_text("full - base")
+        expect(written.locator("b, em").first).to_be_attached()
+        expect(page.get_by_role("region", name="The paper's claims")).to_contain_text("verdict")
+        shoot(page, "ablations-desktop")
+        assert complaints(page) == []
+        expect(page.get_by_role("link", name="done, with an alarm")).to_have_count(1)
+        page.get_by_role("region", name="tiny: cell").first.get_by_role(
+            "link", name="full", exact=True
+        ).click()
+        assert parameter(page, "cell") == "tiny/full"
+        trained = page.get_by_role("region", name="Trainings")
+        expect(trained).to_contain_text("tiny/full/1")
+        expect(trained.locator("tbody tr")).to_have_count(2)
+        expect(page.locator(".curves")).to_have_count(1)
+        expect(page.locator(".curves .chart").first).to_be_visible()
+        shoot(page, "ablation-cell-desktop")
+        page.get_by_role("link", name="tiny/full/1/eval/after.traces.jsonl").click()
+        expect(page.locator(".rows a")).to_have_count(12)
+        page.go_back()
+        page.get_by_role("link", name="‹ smoke").click()
+        expect(written).to_be_visible()
 
 
 # -- the frame ---------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 import { behind, h, number, put, s, table } from "./dom.js";
 
 const [WIDTH, HEIGHT] = [460, 200];
-const [LEFT, TOP, RIGHT, BOTTOM] = [40, 8, WIDTH - 8, HEIGHT - 22];
+const [LEFT, TOP, RIGHT, BOTTOM] = [46, 8, WIDTH - 8, HEIGHT - 26];
 const WINDOW = 5;
 
 /** A figure of some series, each a list of numbers or null by step. */
@@ -17,8 +17,8 @@ export function chart(title, steps, series) {
   const points = (values) => values.map((v, i) => (v === null || v === undefined ? "" : `${x(steps[i]).toFixed(1)},${y(v).toFixed(1)}`)).filter(Boolean).join(" ");
   const cursor = s("line", { class: "cursor", y1: TOP, y2: BOTTOM, x1: -9, x2: -9 });
   const picture = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${known.map(([name, values]) => `${name} ${number(final(values), 2)}`).join(", ")}` },
-    marks.map((m) => [s("line", { class: "grid", x1: LEFT, x2: RIGHT, y1: y(m), y2: y(m) }), s("text", { class: "up", x: LEFT - 5, y: y(m) + 4 }, String(m))]),
-    [first, last].map((step, i) => s("text", { class: i ? "end" : "start", x: x(step), y: HEIGHT - 6 }, i && last !== steps.at(-1) ? "" : `step ${step}`)),
+    marks.map((m) => [s("line", { class: "grid", x1: LEFT, x2: RIGHT, y1: y(m), y2: y(m) }), s("text", { class: "up", x: LEFT - 5, y: y(m) + 5 }, String(m))]),
+    [first, last].map((step, i) => s("text", { class: i ? "end" : "start", x: x(step), y: HEIGHT - 7 }, i && last !== steps.at(-1) ? "" : `step ${step}`)),
     known.map(([, values], k) => [known.length < 3 ? s("polyline", { class: `raw c${k % 6}`, points: points(values) }) : null, s("polyline", { class: `mean c${k % 6}`, points: points(smooth(values)) })]),
     steps.length === 1 ? known.map(([, values], k) => s("circle", { class: `c${k % 6}`, cx: x(first), cy: y(values[0]), r: 3 })) : null,
     cursor);

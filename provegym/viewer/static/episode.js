@@ -4,11 +4,11 @@ import { brief, changes, value } from "./value.js";
 
 const OUTCOME = { ok: "good", infrastructure: "warn" };
 
-/** The chat of an episode. */
-export function chat(told) {
+/** The chat of an episode; `address(i)` is the link to a call, null where it has none. */
+export function chat(told, address = () => null) {
   const { trace, task } = told;
   const left = new Set(trace.calls.keys());
-  const take = (fits) => [...left].filter((i) => fits(trace.calls[i])).map((i) => (left.delete(i), callCard(told, i)));
+  const take = (fits) => [...left].filter((i) => fits(trace.calls[i])).map((i) => (left.delete(i), callCard(told, i, address(i))));
   const parts = [];
   let step = 0;
   for (const message of trace.messages) {
@@ -34,13 +34,13 @@ function said(who, text) {
   return h("div", { class: `said ${who}` }, h("span", { class: "who" }, who), text);
 }
 
-function callCard(told, i) {
+function callCard(told, i, address) {
   const call = told.trace.calls[i];
   const note = told.calls?.[i];
   const first = told.first?.position === i;
   return h("article", { class: `call ${note?.mistake ? "wrong" : "right"}${first ? " first" : ""}`, "data-call": i, tabindex: -1 },
     h("header", {},
-      h("code", { class: "id" }, `#${i}`), h("b", { class: "tool" }, call.name),
+      address ? h("a", { class: "id", href: address, title: "the address of this call" }, h("code", {}, `#${i}`)) : h("code", { class: "id" }, `#${i}`), h("b", { class: "tool" }, call.name),
       chip(human(call.outcome), OUTCOME[call.outcome] ?? "bad", "outcome"),
       note?.matched ? chip(`is ${note.matched}`, "good", "the ground-truth call that it stands for") : note ? chip("stands for nothing", "warn") : null,
       first ? chip("first mistake", "bad") : null),

@@ -77,8 +77,8 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
         type: "search", placeholder: "id or words of the user  ( / )", "aria-label": "Search", value: params.q ?? "",
         onchange: (e) => go(here({ q: e.target.value, offset: "" })),
       }),
-      choice("Order", "order", found.orders.filter((o) => params.against || !o.endsWith("most")).map((o) => [o, o === "file" ? "file order" : o]), params.order ?? "file"),
       extra ? extra(params, files) : null,
+      choice("Order", "order", found.orders.filter((o) => params.against || !o.endsWith("most")).map((o) => [o, o === "file" ? "file order" : o]), params.order ?? "file"),
       own.filter((name) => params[name] || Object.keys(found.facets[name]).length > 1).map((name) => facet(name, found.facets[name], params[name])),
     ];
   }

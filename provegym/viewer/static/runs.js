@@ -1,4 +1,5 @@
 // Runs: curves while training goes on, what was played, the yield of synthesis.
+import { ablations, trained } from "./ablations.js";
 import { get } from "./api.js";
 import { link } from "./address.js";
 import { chart, funnel } from "./chart.js";
@@ -28,11 +29,42 @@ export async function update(query) {
   const run = all.find((r) => (r.folder || ".") === query.run) ?? all.find((r) => r.curves.length) ?? all[0];
   put(list, all.map((r) => h("a", { href: link("/runs", { run: r.folder || "." }), "aria-current": r === run ? "true" : null },
     h("span", { class: "top" }, h("b", {}, r.name), r.settings.run?.policy ? h("span", { class: "meta" }, r.settings.run.policy) : null),
-    h("span", { class: "meta" }, [r.folder || "this folder", r.curves.length && count(r.curves.length, "curve"), r.played.length && count(r.played.length, "file of traces", "files of traces")].filter(Boolean).join(" · ")))));
-  if (shown === run.folder) return;
-  shown = run.folder;
+    h("span", { class: "meta" }, [r.folder || "this folder", r.ablations ? "ablations" : r.curves.length && count(r.curves.length, "curve"), r.played.length && count(r.played.length, "file of traces", "files of traces")].filter(Boolean).join(" · ")))));
+  const key = JSON.stringify([run.folder, query.cell]);
+  if (shown === key) return;
+  shown = key;
   clearTimeout(timer);
-  await draw(run);
+  await (run.ablations && !query.cell ? drawAblations(run) : draw(query.cell ? inCell(run, query.cell) : run, query.cell));
+}
+
+/** What of a run lies in the folder of one of its cells. */
+function inCell(run, cell) {
+  const own = (files) => files.filter((file) => file.startsWith(`${run.folder ? `${run.folder}/` : ""}${cell}/`));
+  return { ...run, curves: own(run.curves), played: own(run.played), synthesis: [] };
+}
+
+/** The cells and the table of a run of ablations; each cell leads to its curves and episodes. */
+async function drawAblations(run) {
+  const key = shown;
+  const told = await get("/api/ablations", { run: run.folder });
+  if (shown !== key) return;
+  put(detail,
+    h("header", { class: "head" }, h("a", { class: "back", href: link("/runs", {}) }, "‹ Runs"), h("h2", {}, run.name), about(run)),
+    ablations(told, (cell) => link("/runs", { run: run.folder || ".", cell })),
+    run.synthesis.map((each) => h("section", { class: "synthesis", "data-file": each.rejections })),
+    settings(run));
+  await yields(run, key);
+}
+
+async function yields(run, key) {
+  for (const each of run.synthesis) {
+    const told = await get("/api/synthesis", { file: each.rejections });
+    if (shown === key) put(detail.querySelector(`[data-file="${CSS.escape(each.rejections)}"]`), synthesis(each, told));
+  }
+}
+
+function settings(run) {
+  return Object.keys(run.settings).length ? behind("settings", h("pre", {}, JSON.stringify(run.settings, null, 2))) : null;
 }
 
 export function key(event) {
@@ -42,22 +74,27 @@ export function key(event) {
   next?.click();
 }
 
-async function draw(run) {
+async function draw(run, cell) {
+  const key = shown;
   const live = run.curves.map((file) => {
     curves[file] = { rows: [], next: 0, at: 0 };
     return { file, box: h("section", { class: "curves", "aria-label": file }) };
   });
   put(detail,
-    h("header", { class: "head" }, h("a", { class: "back", href: link("/runs", { run: undefined }) }, "‹ Runs"), h("h2", {}, run.name), about(run)),
+    h("header", { class: "head" }, h("a", { class: cell ? "up" : "back", href: link("/runs", cell ? { run: run.folder || "." } : {}) }, cell ? `‹ ${run.name}` : "‹ Runs"), h("h2", {}, cell ?? run.name), cell ? null : about(run)),
+    cell ? h("section", { class: "trained" }) : null,
+    cell && !live.length ? h("p", { class: "note" }, "No curves: nothing was trained by steps here.") : null,
     live.map((l) => l.box),
     run.synthesis.map((each) => h("section", { class: "synthesis", "data-file": each.rejections })),
     run.played.length ? [h("h3", {}, "Played"), h("p", { class: "chips" }, run.played.map((file) => h("a", { class: "chip", href: link("/traces", { file, order: "failed first" }) }, file)), run.played.length > 1 ? pairs(run.played) : null)] : null,
-    Object.keys(run.settings).length ? behind("settings", h("pre", {}, JSON.stringify(run.settings, null, 2))) : null);
-  await follow(run, live);
-  for (const each of run.synthesis) {
-    const told = await get("/api/synthesis", { file: each.rejections });
-    if (shown === run.folder) put(detail.querySelector(`[data-file="${CSS.escape(each.rejections)}"]`), synthesis(each, told));
+    cell ? null : settings(run));
+  if (cell) {
+    const told = await get("/api/ablations", { run: run.folder });
+    if (shown !== key) return;
+    put(detail.querySelector(".trained"), trained(told.trainings.filter((t) => `${t.place}/`.startsWith(`${cell}/`))));
   }
+  await follow(key, live);
+  await yields(run, key);
 }
 
 /** A link that compares the episodes before training with those after it. */
@@ -74,11 +111,11 @@ function about(run) {
 }
 
 /** Ask for what the curves have grown by, for as long as the page is there. */
-async function follow(run, live) {
+async function follow(key, live) {
   for (const { file, box } of live) {
     const known = curves[file];
     const told = await get("/api/curves", { file, from: known.next });
-    if (shown !== run.folder) return;
+    if (shown !== key) return;
     if (told.next < known.next) known.rows = []; // the file was begun anew
     if (told.rows.length) known.at = known.rows.length ? Date.now() : 0;
     known.rows.push(...told.rows);
@@ -87,7 +124,7 @@ async function follow(run, live) {
       put(box, figures(file, known));
     }
   }
-  timer = setTimeout(() => (document.hidden ? (timer = setTimeout(() => follow(run, live), LIVE_MS)) : follow(run, live).catch(() => {})), LIVE_MS);
+  timer = setTimeout(() => (document.hidden ? (timer = setTimeout(() => follow(key, live), LIVE_MS)) : follow(key, live).catch(() => {})), LIVE_MS);
 }
 
 function figures(file, { rows, at }) {

@@ -27,7 +27,7 @@ export async function update(asked) {
   detail.parentElement.classList.toggle("one", Boolean(asked.id));
   const id = await list.update(asked);
   const key = JSON.stringify([asked.file, id, asked.preset, asked.beside, asked.besideid]);
-  if (key === shown) return;
+  if (key === shown) return pointed(asked);
   shown = key;
   if (!id) return put(detail, h("p", { class: "empty" }, "Choose a trace, or step through them with j and k."));
   const told = await get("/api/trace", { file: asked.file, id, preset: asked.preset });
@@ -36,6 +36,11 @@ export async function update(asked) {
   sides = [told, other].filter(Boolean);
   put(detail, draw(asked, told, other, played));
   detail.scrollTop = 0;
+  pointed(asked);
+}
+
+/** Bring the call that the address names into sight. */
+function pointed(asked) {
   if (asked.at) show(detail.querySelector(`[data-call="${CSS.escape(asked.at)}"]`));
 }
 
@@ -117,7 +122,7 @@ function single(told) {
   return [
     bars(told),
     h("div", { class: "pair" },
-      h("div", { class: "side" }, h("h3", {}, `Episode of ${told.trace.policy || "the policy"}`), chat(told)),
+      h("div", { class: "side" }, h("h3", {}, `Episode of ${told.trace.policy || "the policy"}`), chat(told, (at) => here({ at }))),
       told.task ? h("div", { class: "side" }, h("h3", {}, "Ground truth"), truth(told.task.turns, fate(told))) : null),
     h("div", { class: "endstate" }, h("h3", {}, "End state"), endState(told)),
     about(told),

@@ -103,13 +103,13 @@ function tables(told, query, seed) {
 
 async function drawGraph(query) {
   const told = await get("/api/graph", { server: query.server });
-  return graph(told, query.tool ?? "", (tool) => go(here({ tool })));
+  return graph(told, query.tool ?? "", query.edge ?? "", (tool, edge) => go(here({ tool, edge })));
 }
 
 async function fromFile(query) {
   const told = await get("/api/graph", { file: query.graph });
   return [
     h("header", { class: "head" }, h("a", { class: "back", href: link("/worlds") }, "‹ Worlds"), h("h2", {}, query.graph)),
-    graph(told, query.tool ?? "", (tool) => go(here({ tool }))),
+    graph(told, query.tool ?? "", query.edge ?? "", (tool, edge) => go(here({ tool, edge }))),
   ];
 }
