@@ -86,7 +86,7 @@ def export(
     from provegym.dataset.export import Plan
     from provegym.dataset.export import export as write
     from provegym.dataset.split import shares
-    from provegym.evals.benchmark import see_no_canary
+    from provegym.evals.canary import see_no_canary
 
     see_no_canary(tasks)
     servers = tuple(name.strip() for name in heldout_server.split(",")) if heldout_server else ()
