@@ -67,7 +67,10 @@ def show_stats(
 )
 def export(
     tasks: Tasks,
-    format: Annotated[str, typer.Option(help="jsonl, parquet, hf, trl, verl, openai or sharegpt.")],
+    format: Annotated[
+        str,
+        typer.Option(help="jsonl, parquet, hf, trl, verl, nemo-gym, openai or sharegpt."),
+    ],
     out: Annotated[Path, typer.Option(help="The file; a folder with splits and for hf.")],
     split: Annotated[
         str | None, typer.Option(help="Shares, by whole worlds: train=0.9,validation=0.1.")

@@ -5,6 +5,7 @@ The trainer owns the model and the loop; ours are the task, its live session and
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from provegym.dataset.export import refuse_unfinished
@@ -66,3 +67,11 @@ def components(task: Task, trace: Trace, found: Score) -> dict[str, float]:
         "malformed": float(sum(call.outcome == "malformed" for call in trace.calls)),
         "finished": float(trace.stop_reason == "done"),
     }
+
+
+def announcement(tools: Iterable[str]) -> str:
+    """What stands before a user turn with which tools appear, where the list that the model was
+    shown at the start cannot grow. `tools` are JSON.
+    """
+    listed = "\n".join(tools)
+    return f"From now on there are these tools, too:\n<tools>\n{listed}\n</tools>\n\n"
