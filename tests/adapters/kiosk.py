@@ -37,14 +37,18 @@ def perturbed() -> Task:
     return replace(task, tools=(told, pay), turns=(first, replace(second, tools=(late,))))
 
 
-TASKS = {
-    task.id: task
-    for task in (
+def _tasks() -> tuple[Task, ...]:
+    return (
         chain_task("chain"),
         perturbed(),
         replace(make_task("none", (Turn("Sing!", reply="I cannot sing."),)), kind="abstention"),
         make_task("broken", (Turn("Jam it."), Turn("Again.")), tools=schema("jam")),
     )
+
+
+TASKS = {
+    task.id: replace(task, reference_time=f"2026-03-0{day}T09:00:00+00:00")
+    for day, task in enumerate(_tasks(), start=1)
 }
 FINE = ("chain", "late", "none")
 
@@ -85,10 +89,14 @@ def worth(task: Task, player: str) -> Score:
 
 def next_message(player: Any, messages: list[Any], tools: list[Any]) -> dict[str, Any]:
     """What a player says, as an assistant message of OpenAI's."""
-    reply: Reply = asyncio.run(player(messages, tools))
+    return as_message(asyncio.run(player(messages, tools)), len(messages))
+
+
+def as_message(reply: Reply, number: int) -> dict[str, Any]:
+    """A reply as the message of that number, with ids of its own for its calls."""
     calls = [
         {
-            "id": f"id{len(messages)}_{place}",
+            "id": f"id{number}_{place}",
             "type": "function",
             "function": {"name": call.name, "arguments": call.arguments_text},
         }

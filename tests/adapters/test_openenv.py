@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from provegym.errors import InputError
 from provegym.evals.canary import CANARY
 from provegym.world.session import Session
 from tests.adapters import kiosk
+from tests.adapters.served import running
 
 pytestmark = pytest.mark.adapters
 
@@ -26,22 +25,11 @@ def url(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[Session]
 ) -> Iterator[str]:
     """The server as the page says to start it, in a thread."""
-    import uvicorn
-
     from provegym.train import openenv
 
     monkeypatch.setenv("PROVEGYM_TASKS", str(kiosk.write(tmp_path / "tasks.jsonl")))
-    config = uvicorn.Config(openenv.app(), port=0, log_level="warning")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    with running(openenv.app()) as url:
+        yield url
 
 
 def play(url: str, name: str, player: str) -> tuple[float, dict[str, Any], list[Any], list[Any]]:
