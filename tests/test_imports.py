@@ -114,6 +114,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "nemo_gym": ("train/nemo_gym.py",),
     "resources_servers": ("train/nemo_gym.py",),  # comes with it
     "fastapi": ("train/nemo_gym.py",),
+    "skyrl_gym": ("train/skyrl.py",),
     "datasets": ("train/", "dataset/"),
     "pyarrow": ("dataset/",),
     "datasketch": ("dataset/",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -15,20 +16,31 @@ from tests.adapters import kiosk
 
 
 @contextmanager
-def running(app: Any, port: int = 0) -> Iterator[str]:
-    """Its URL."""
+def looping() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop in a thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield loop
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+@contextmanager
+def running(app: Any, loop: asyncio.AbstractEventLoop, port: int = 0) -> Iterator[str]:
+    """The URL of a web application that is served in that loop."""
     import uvicorn
 
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
+    served = asyncio.run_coroutine_threadsafe(server.serve(), loop)
     while not server.started:
-        assert thread.is_alive(), "the server did not start"
+        assert not served.done(), "the server did not start"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
-    thread.join()
+    served.result()
 
 
 def model(player: str) -> ScriptedServer:

@@ -6,6 +6,7 @@ scripted. Rows are those that `provegym dataset export --format nemo-gym` writes
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,7 +19,7 @@ from provegym.dataset.export import Plan, export
 from provegym.llm.scripted import ScriptedServer, says
 from provegym.world.session import Session
 from tests.adapters import kiosk
-from tests.adapters.served import model, running
+from tests.adapters.served import looping, model, running
 from tests.gateway.served_fleet import free_port
 
 pytestmark = pytest.mark.adapters
@@ -40,10 +41,16 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     return {row["task_id"]: row for row in found}
 
 
+class Stack(ExitStack):
+    """What a test has started, and the loop that its servers run in."""
+
+    loop: asyncio.AbstractEventLoop
+
+
 class Gym:
     """NeMo Gym's three servers."""
 
-    def __init__(self, stack: ExitStack, endpoint: str, **settings: Any) -> None:
+    def __init__(self, stack: Stack, endpoint: str, **settings: Any) -> None:
         from nemo_gym.config_types import BaseServerConfig
         from nemo_gym.server_utils import ServerClient
         from omegaconf import OmegaConf
@@ -88,7 +95,7 @@ class Gym:
         for name, server in (("provegym", self.server), (AGENT, agent), ("policy_model", policy)):
             app = server.setup_webserver()
             server.setup_exception_middleware(app)
-            stack.enter_context(running(app, self.ports[name]))
+            stack.enter_context(running(app, stack.loop, self.ports[name]))
 
     def _base(self, name: str) -> dict[str, Any]:
         return {"host": "127.0.0.1", "port": self.ports[name], "entrypoint": "app.py", "name": name}
@@ -101,16 +108,26 @@ class Gym:
         return httpx.post(url, json=row, timeout=60)
 
 
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """One for all servers of all tests, for NeMo Gym's client is one a process."""
+    with looping() as running_loop:
+        yield running_loop
+
+
 @pytest.fixture
-def stack(monkeypatch: pytest.MonkeyPatch, opened: list[Session]) -> Iterator[ExitStack]:
+def stack(
+    monkeypatch: pytest.MonkeyPatch, opened: list[Session], loop: asyncio.AbstractEventLoop
+) -> Iterator[Stack]:
     monkeypatch.setenv("NEMO_GYM_CONFIG_DICT", "{}")
-    with ExitStack() as entered:
+    with Stack() as entered:
+        entered.loop = loop
         yield entered
 
 
 @pytest.mark.parametrize("player", sorted(kiosk.PLAYERS))
 def test_an_episode_through_nemo_gym_is_worth_what_it_is_in_process(
-    stack: ExitStack, rows: dict[str, dict[str, Any]], player: str
+    stack: Stack, rows: dict[str, dict[str, Any]], player: str
 ) -> None:
     endpoint = stack.enter_context(model(player))
     gym = Gym(stack, endpoint.url)
@@ -131,7 +148,7 @@ def test_an_episode_through_nemo_gym_is_worth_what_it_is_in_process(
 
 
 def test_the_task_s_own_tools_are_offered_and_later_ones_told_with_their_turn(
-    stack: ExitStack, rows: dict[str, dict[str, Any]]
+    stack: Stack, rows: dict[str, dict[str, Any]]
 ) -> None:
     endpoint = stack.enter_context(model("noop"))
     Gym(stack, endpoint.url).run(rows["late"])
@@ -147,7 +164,7 @@ def test_the_task_s_own_tools_are_offered_and_later_ones_told_with_their_turn(
 
 
 def test_our_faults_are_answered_with_an_error_and_no_reward(
-    stack: ExitStack, rows: dict[str, dict[str, Any]], opened: list[Session]
+    stack: Stack, rows: dict[str, dict[str, Any]], opened: list[Session]
 ) -> None:
     jam = {"id": "a", "type": "function", "function": {"name": "jam", "arguments": "{}"}}
     answers = [says("", finish="tool_calls", tool_calls=[jam]), says("Done.")]
@@ -161,7 +178,7 @@ def test_our_faults_are_answered_with_an_error_and_no_reward(
 
 
 def test_an_episode_that_the_agent_cuts_is_closed(
-    stack: ExitStack, rows: dict[str, dict[str, Any]], opened: list[Session]
+    stack: Stack, rows: dict[str, dict[str, Any]], opened: list[Session]
 ) -> None:
     endpoint = stack.enter_context(model("oracle"))
     gym = Gym(stack, endpoint.url, max_steps=1)
@@ -170,7 +187,7 @@ def test_an_episode_that_the_agent_cuts_is_closed(
 
 
 def test_a_message_for_no_episode_is_an_error(
-    stack: ExitStack, rows: dict[str, dict[str, Any]], tmp_path: Path
+    stack: Stack, rows: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:
     import httpx
 

@@ -13,7 +13,7 @@ from provegym.errors import InputError
 from provegym.evals.canary import CANARY
 from provegym.world.session import Session
 from tests.adapters import kiosk
-from tests.adapters.served import running
+from tests.adapters.served import looping, running
 
 pytestmark = pytest.mark.adapters
 
@@ -28,7 +28,7 @@ def url(
     from provegym.train import openenv
 
     monkeypatch.setenv("PROVEGYM_TASKS", str(kiosk.write(tmp_path / "tasks.jsonl")))
-    with running(openenv.app()) as url:
+    with looping() as loop, running(openenv.app(), loop) as url:
         yield url
 
 
