@@ -3,7 +3,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 EXTRAS := llm,train,gateway,ray,eval,data,dev
 BIN := .venv/bin
-CHECKED := provegym tests benchmarks examples
+CHECKED := provegym provegym_verifiers tests benchmarks examples
 
 .PHONY: demo test test-verl test-adapters check long install clean
 .DEFAULT_GOAL := test

@@ -103,3 +103,12 @@ def as_message(reply: Reply, number: int) -> dict[str, Any]:
         for place, call in enumerate(reply.calls)
     ]
     return {"role": "assistant", "content": reply.content, "tool_calls": calls}
+
+
+def as_text(reply: Reply) -> str:
+    """A reply as a model writes it that calls in Hermes' form."""
+    calls = [
+        f'<tool_call>{{"name": "{call.name}", "arguments": {call.arguments_text}}}</tool_call>'
+        for call in reply.calls
+    ]
+    return "\n".join([reply.content, *calls])

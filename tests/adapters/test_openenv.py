@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from tests.adapters.served import looping, running
 
 pytestmark = pytest.mark.adapters
 
+ROOT = Path(__file__).parents[2]
 NUMBERS = {name: number for number, name in enumerate(kiosk.TASKS)}
 
 
@@ -87,6 +90,19 @@ def test_text_alone_with_tags_is_an_action(url: str, opened: list[Session]) -> N
         (result,) = env.step({"content": call}).observation["messages"]
         assert result["role"] == "tool"
         assert '"ord_1"' in result["content"]
+
+
+def test_the_rollout_function_of_the_page_plays_the_oracle(url: str, opened: list[Session]) -> None:
+    path = ROOT / "examples" / "trainers" / "openenv_rollout.py"
+    example = runpy.run_path(str(path))
+    player = kiosk.PLAYERS["oracle"](kiosk.TASKS["late"], 0)
+
+    def generate(messages: list[Any], tools: list[Any]) -> str:
+        return kiosk.as_text(asyncio.run(player(messages, tools)))
+
+    messages, reward = example["rollout"](url, NUMBERS["late"], generate)
+    assert reward == 1
+    assert [m["content"] for m in messages if m["role"] == "user"][1:] == ["What did I order?"]
 
 
 def test_our_faults_are_raised_and_are_no_reward(url: str, opened: list[Session]) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from provegym.errors import InfrastructureError
 from provegym.records import encode
-from provegym.rollout.reply import Reply
 from provegym.types import Task
 from provegym.world.session import Session
 from tests.adapters import kiosk
@@ -37,15 +36,6 @@ def make(name: str, **config: Any) -> Any:
     return skyrl_gym.make("provegym", env_config=OmegaConf.create(config), extras=extras)
 
 
-def tags(reply: Reply) -> str:
-    """A reply as a model writes it."""
-    calls = [
-        f'<tool_call>{{"name": "{call.name}", "arguments": {call.arguments_text}}}</tool_call>'
-        for call in reply.calls
-    ]
-    return "\n".join([reply.content, *calls])
-
-
 def results(text: str) -> list[str]:
     parts = text.split("<tool_response>\n")[1:]
     return [part.partition("\n</tool_response>")[0] for part in parts]
@@ -58,7 +48,7 @@ def said_by(task: Task, player: str, heard: list[dict[str, str]]) -> str:
         found = results(message["content"]) if message["role"] == "user" else []
         told = [{"role": "tool", "content": result} for result in found]
         messages += told or [message]
-    return tags(asyncio.run(kiosk.PLAYERS[player](task, 0)(messages, [])))
+    return kiosk.as_text(asyncio.run(kiosk.PLAYERS[player](task, 0)(messages, [])))
 
 
 def play(env: Any, task: Task, player: str) -> tuple[float, list[dict[str, str]], dict[str, Any]]:
