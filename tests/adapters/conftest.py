@@ -24,10 +24,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file is named for the package that it needs; without it, its tests say so."""
     for item in items:
         package = item.path.stem.removeprefix("test_")
-        if HERE == item.path.parent and item.get_closest_marker("adapters"):
-            if find_spec(package) is None:
-                reason = f"needs {package}: make test-adapters"
-                item.add_marker(pytest.mark.skip(reason=reason))
+        marked = item.path.parent == HERE and item.get_closest_marker("adapters")
+        if marked and find_spec(package) is None:
+            reason = f"needs {package}: make test-adapters"
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,9 +38,12 @@ def test_the_reward_is_the_share_of_the_most_there_is(
     reward, parts = judged(kiosk.TASKS[name], played(name, player), "paper")
     assert reward == kiosk.worth(kiosk.TASKS[name], player).normalized
     assert (reward == 1) == (player == "oracle" or (name, player) == ("none", "noop"))
-    assert parts["calls"] == {"oracle": (3, 3, 0), "noop": (0, 0, 0), "clumsy": (6, 6, 3)}[player][
-        kiosk.FINE.index(name)
-    ]
+    assert (
+        parts["calls"]
+        == {"oracle": (3, 3, 0), "noop": (0, 0, 0), "clumsy": (6, 6, 3)}[player][
+            kiosk.FINE.index(name)
+        ]
+    )
 
 
 def test_the_parts_have_the_same_keys_for_every_task(opened: list[Session]) -> None:

@@ -193,8 +193,14 @@ def test_a_message_for_no_episode_is_an_error(
 
     gym = Gym(stack, "http://127.0.0.1:9/v1")
     response = {
-        "id": "r", "created_at": 0.0, "model": "m", "object": "response", "output": [],
-        "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+        "id": "r",
+        "created_at": 0.0,
+        "model": "m",
+        "object": "response",
+        "output": [],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
     }
     url = f"http://127.0.0.1:{gym.ports['provegym']}"
     body = {**rows["chain"], "response": response}

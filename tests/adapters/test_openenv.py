@@ -24,9 +24,7 @@ NUMBERS = {name: number for number, name in enumerate(kiosk.TASKS)}
 
 
 @pytest.fixture
-def url(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[Session]
-) -> Iterator[str]:
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[Session]) -> Iterator[str]:
     """The server as the page says to start it, in a thread."""
     from provegym.train import openenv
 

@@ -98,9 +98,7 @@ def test_an_episode_through_verifiers_is_worth_what_it_is_in_process(
     assert users == [turn.user for turn in kiosk.TASKS[name].turns]
 
 
-def test_the_task_s_own_tools_are_offered_each_from_its_turn_on(
-    gateway: str, tasks: Path
-) -> None:
+def test_the_task_s_own_tools_are_offered_each_from_its_turn_on(gateway: str, tasks: Path) -> None:
     with model("noop") as server:
         play(gateway, tasks, server.url, "late")
         shown = [request["tools"] for request in server.requests]

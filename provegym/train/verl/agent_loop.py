@@ -23,6 +23,7 @@ from provegym.train.verl.policy import Budget, ServedPolicy
 from provegym.train.verl.tokens import Tokens
 from provegym.types import Task, Trace
 
+
 class ProvegymAgentLoop(AgentLoopBase):  # type: ignore[misc]
     """Plays the task of one row; the keys of the launcher's file arrive as arguments.
 
