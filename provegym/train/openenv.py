@@ -29,7 +29,7 @@ class Said(Action):  # type: ignore[misc]
     """
 
     content: str = ""
-    tool_calls: list[dict[str, Any]] = []
+    tool_calls: list[dict[str, Any]] | None = None
 
 
 class Heard(Observation):  # type: ignore[misc]
@@ -38,8 +38,8 @@ class Heard(Observation):  # type: ignore[misc]
     `reward` is 0 until the episode is over; then `metadata` has what it is made of.
     """
 
-    messages: list[dict[str, Any]] = []
-    tools: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
 
 
 class ProvegymEnvironment(Environment):  # type: ignore[misc]
@@ -85,12 +85,12 @@ class ProvegymEnvironment(Environment):  # type: ignore[misc]
             raise InputError("no episode has begun; reset first")
         said = self._steps.step(reply_of(action.content, action.tool_calls))
         self._state.step_count += 1
-        trace = self._steps.trace
+        trace, tools = self._steps.trace, self._steps.tools
         if trace is None:
-            return Heard(messages=said, tools=self._steps.tools, reward=0.0)
+            return Heard(messages=said, tools=tools, reward=0.0)
         reward, parts = judged(self._steps.task, trace, self._preset)
         told = {**parts, "stop": trace.stop_reason}
-        return Heard(messages=said, done=True, reward=reward, metadata=told)
+        return Heard(messages=said, tools=tools, done=True, reward=reward, metadata=told)
 
     @property
     def state(self) -> State:

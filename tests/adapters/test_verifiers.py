@@ -59,8 +59,8 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
-def play(gateway: str, tasks: Path, url: str, name: str, **agent: Any) -> Any:
-    """An episode of verifiers' own."""
+def play(gateway: str, tasks: Path, url: str, *names: str, **agent: Any) -> list[Any]:
+    """Episodes of verifiers' own, all at once."""
     import verifiers.v1 as vf
     from verifiers.v1.utils.loaders import load_environment
 
@@ -68,34 +68,35 @@ def play(gateway: str, tasks: Path, url: str, name: str, **agent: Any) -> Any:
 
     told = {"id": "provegym-verifiers", "tasks": str(tasks), "task": {"gateway": gateway}}
     env = load_environment(ProvegymEnvConfig.model_validate({"taskset": told, "agent": agent}))
-    (task,) = [task for task in env.taskset if task.data.id == name]
+    by_name = {task.data.id: task for task in env.taskset}
     client = vf.EvalClientConfig(base_url=url, api_key_var="MODEL_KEY")
     context = vf.ModelContext(client=client, model="m", sampling=vf.SamplingConfig())
 
-    async def episode() -> Any:
+    async def episodes() -> list[Any]:
         async with env.serving():
-            return await env.run_episode(task, context)
+            playing = [env.run_episode(by_name[name], context) for name in names]
+            return await asyncio.gather(*playing)
 
-    return asyncio.run(episode())
+    return asyncio.run(episodes())
 
 
 @pytest.mark.parametrize("player", sorted(kiosk.PLAYERS))
-@pytest.mark.parametrize("name", kiosk.FINE)
 def test_an_episode_through_verifiers_is_worth_what_it_is_in_process(
-    gateway: str, tasks: Path, name: str, player: str
+    gateway: str, tasks: Path, player: str
 ) -> None:
     with model(player) as server:
-        episode = play(gateway, tasks, server.url, name)
-    assert (episode.ok, episode.errors) == (True, [])
-    (trace,) = episode.traces
-    expected = kiosk.worth(kiosk.TASKS[name], player)
-    assert trace.reward == expected.normalized
-    assert (trace.reward == 1) == (player == "oracle" or (name, player) == ("none", "noop"))
-    for part in ("validity", "coverage", "efficiency", "name", "argument"):
-        assert trace.metrics[part] == getattr(expected, part)
-    assert trace.metrics["finished"] == 1
-    users = [m.content for m in trace.messages if m.role == "user"]
-    assert users == [turn.user for turn in kiosk.TASKS[name].turns]
+        episodes = play(gateway, tasks, server.url, *kiosk.FINE)
+    for name, episode in zip(kiosk.FINE, episodes, strict=True):
+        assert (episode.ok, episode.errors) == (True, [])
+        (trace,) = episode.traces
+        expected = kiosk.worth(kiosk.TASKS[name], player)
+        assert trace.reward == expected.normalized
+        assert (trace.reward == 1) == (player == "oracle" or (name, player) == ("none", "noop"))
+        for part in ("validity", "coverage", "efficiency", "name", "argument"):
+            assert trace.metrics[part] == getattr(expected, part)
+        assert trace.metrics["finished"] == 1
+        users = [m.content for m in trace.messages if m.role == "user"]
+        assert users == [turn.user for turn in kiosk.TASKS[name].turns]
 
 
 def test_the_task_s_own_tools_are_offered_each_from_its_turn_on(gateway: str, tasks: Path) -> None:
@@ -112,7 +113,7 @@ def test_an_episode_that_the_limit_cuts_is_scored_as_far_as_it_came(
     gateway: str, tasks: Path
 ) -> None:
     with model("oracle") as server:
-        episode = play(gateway, tasks, server.url, "chain", max_turns=1)
+        (episode,) = play(gateway, tasks, server.url, "chain", max_turns=1)
     (trace,) = episode.traces
     assert (trace.metrics["calls"], trace.metrics["finished"]) == (1, 0)
     assert 0 < trace.metrics["coverage"] < 1
@@ -122,7 +123,7 @@ def test_our_faults_are_errors_of_the_episode_and_no_reward(gateway: str, tasks:
     jam = {"id": "a", "type": "function", "function": {"name": "jam", "arguments": "{}"}}
     answers = [says("", finish="tool_calls", tool_calls=[jam]), says("Done.")]
     with ScriptedServer(answers=answers) as server:
-        episode = play(gateway, tasks, server.url, "broken")
+        (episode,) = play(gateway, tasks, server.url, "broken")
     assert not episode.ok
     assert "InfrastructureError" in str(episode.errors)
     assert "provegym" not in episode.traces[0].rewards
@@ -130,7 +131,7 @@ def test_our_faults_are_errors_of_the_episode_and_no_reward(gateway: str, tasks:
 
 def test_a_model_that_fails_gives_no_reward(gateway: str, tasks: Path) -> None:
     with ScriptedServer(lambda request: fails(400)) as server:
-        episode = play(gateway, tasks, server.url, "chain")
+        (episode,) = play(gateway, tasks, server.url, "chain")
     assert not episode.ok
     assert all("provegym" not in trace.rewards for trace in episode.traces)
 
