@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from provegym.dataset.export import Plan, export
+from provegym.dataset.rows import Entry, nemo_gym_rows
 from provegym.llm.scripted import ScriptedServer, says
+from provegym.records import encode
+from provegym.types import Task, Turn
 from provegym.world.session import Session
 from tests.adapters import kiosk
 from tests.adapters.served import looping, model, running
@@ -24,6 +31,7 @@ from tests.gateway.served_fleet import free_port
 
 pytestmark = pytest.mark.adapters
 
+ROOT = Path(__file__).parents[2]
 AGENT = "provegym_agent"
 KINDS = {
     "provegym": "resources_servers",
@@ -208,3 +216,38 @@ def test_a_message_for_no_episode_is_an_error(
     assert answer.status_code >= 500
     assert "no episode is on" in answer.text
     assert httpx.post(f"{url}/close", json={}, timeout=60).json() == {"ok": True}
+
+
+def test_the_example_starts_as_nemo_gym_starts_it(tmp_path: Path) -> None:
+    import httpx
+    from omegaconf import OmegaConf
+
+    folder = ROOT / "examples" / "trainers" / "nemo_gym" / "resources_servers" / "provegym"
+    port = free_port()
+    told: Any = OmegaConf.load(folder / "configs" / "provegym.yaml")
+    told.provegym.resources_servers.provegym.update({"host": "127.0.0.1", "port": port})
+    head = {"head_server": {"host": "127.0.0.1", "port": 0}, "dry_run": False}
+    environment = {
+        **os.environ,
+        "NEMO_GYM_CONFIG_DICT": OmegaConf.to_yaml(OmegaConf.merge(told, head)),
+        "NEMO_GYM_CONFIG_PATH": "provegym",
+    }
+    task = Task("t", "abstention", (Turn("Sing!"),), servers=("calendar",))
+    (row,) = nemo_gym_rows(Entry(task, "t", "train", 0))
+    command = [sys.executable, "app.py"]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
+            until = time.monotonic() + 300
+            while time.monotonic() < until:
+                assert process.poll() is None, (tmp_path / "log").read_text("utf-8")
+                with suppress(httpx.ConnectError):
+                    answer = client.post("/reset", content=encode(row))
+                    break
+                time.sleep(0.1)
+            assert answer.json()["info"] == {"supports_explicit_close": True}
+            assert client.post("/close", json={}).json() == {"ok": True}
+    finally:
+        process.terminate()
+        process.wait()
