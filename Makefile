@@ -3,9 +3,9 @@ PYTHON ?= python3
 WORKERS ?= 2
 EXTRAS := llm,train,gateway,ray,eval,data,dev
 BIN := .venv/bin
-CHECKED := provegym tests benchmarks examples
+CHECKED := provegym provegym_verifiers tests benchmarks examples
 
-.PHONY: demo test test-verl check long install clean
+.PHONY: demo test test-verl test-adapters check long install clean
 .DEFAULT_GOAL := test
 
 install: .venv/installed
@@ -24,25 +24,40 @@ install: .venv/installed
 	.venv-verl/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[gateway]' 'pytest>=9,<10' 'hypothesis>=6.150,<7'
 	touch $@
 
+# Each trainer that has an adapter pins other releases than the next, so each has an environment.
+ADAPTERS ?= openenv verifiers skyrl_gym nemo_gym
+PYTHON_nemo_gym ?= python3.13
+.PRECIOUS: .venv-%/installed
+
+.venv-%/installed: pyproject.toml
+	$(or $(PYTHON_$*),$(PYTHON)) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_$*) 'pytest>=9,<10' 'hypothesis>=6.150,<7' --editable '.[$*]'
+	touch $@
+
 demo: install
 	$(BIN)/provegym run configs/demo.toml
 
 test: install
-	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow and not verl'
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow and not verl and not adapters'
 
 # verl and ray warn about themselves when they are imported, so warnings are no errors here.
 test-verl: .venv-verl/installed
 	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 .venv-verl/bin/python -m pytest -W default -m verl tests/train/verl
+
+# Their packages warn, too. The verifiers adapter needs a gateway, which runs in .venv.
+test-adapters: install $(ADAPTERS:%=.venv-%/installed)
+	set -e; for name in $(ADAPTERS); do PROVEGYM_GATEWAY_PYTHON=$(BIN)/python \
+		.venv-$$name/bin/python -m pytest -W default -m adapters tests/adapters/test_$$name.py; done
 
 check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict $(sort $(dir $(wildcard $(addsuffix /*.py,$(CHECKED)))))
 
-# Hours: the demo, the laptop run, the tests through verl and those marked slow.
-long: demo test-verl
+# Hours: the demo, the laptop run, the tests through other trainers and those marked slow.
+long: demo test-verl test-adapters
 	$(BIN)/provegym run configs/laptop.toml
 	$(BIN)/python -m pytest -m slow
 
 clean:
-	rm -rf .venv .venv-verl .cache/node build dist
+	rm -rf .venv .venv-* .cache/node build dist

@@ -405,7 +405,7 @@ def train(
     """Train the config's policy on a file of tasks; goes on where it was stopped."""
     from provegym import learning
     from provegym.config import load
-    from provegym.evals.benchmark import see_no_canary
+    from provegym.evals.canary import see_no_canary
     from provegym.names import check_names
     from provegym.rollout.run import load_tasks
 

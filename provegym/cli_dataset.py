@@ -67,7 +67,10 @@ def show_stats(
 )
 def export(
     tasks: Tasks,
-    format: Annotated[str, typer.Option(help="jsonl, parquet, hf, trl, verl, openai or sharegpt.")],
+    format: Annotated[
+        str,
+        typer.Option(help="jsonl, parquet, hf, trl, verl, nemo-gym, openai or sharegpt."),
+    ],
     out: Annotated[Path, typer.Option(help="The file; a folder with splits and for hf.")],
     split: Annotated[
         str | None, typer.Option(help="Shares, by whole worlds: train=0.9,validation=0.1.")
@@ -86,7 +89,7 @@ def export(
     from provegym.dataset.export import Plan
     from provegym.dataset.export import export as write
     from provegym.dataset.split import shares
-    from provegym.evals.benchmark import see_no_canary
+    from provegym.evals.canary import see_no_canary
 
     see_no_canary(tasks)
     servers = tuple(name.strip() for name in heldout_server.split(",")) if heldout_server else ()

@@ -109,6 +109,12 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "accelerate": LOCAL_MODEL,
     "trl": ("train/",),
     "verl": ("train/",),
+    "openenv": ("train/openenv.py",),  # other people's trainers: a file for each
+    "verifiers": ("train/verifiers.py",),
+    "nemo_gym": ("train/nemo_gym.py",),
+    "resources_servers": ("train/nemo_gym.py",),  # comes with it
+    "fastapi": ("train/nemo_gym.py",),
+    "skyrl_gym": ("train/skyrl.py",),
     "datasets": ("train/", "dataset/"),
     "pyarrow": ("dataset/",),
     "datasketch": ("dataset/",),

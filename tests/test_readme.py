@@ -49,6 +49,7 @@ NAMES = (
     "benchmark",
     "gpu",
     "evaluate",
+    "trainers",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -243,3 +244,12 @@ def test_the_page_on_adding_a_server_shows_the_example_as_it_is() -> None:
     assert shown
     for part in shown:
         assert part.strip() in text
+
+
+def test_the_page_on_trainers_shows_its_example_as_it_is() -> None:
+    text = (ROOT / "examples" / "trainers" / "openenv_rollout.py").read_text("utf-8")
+    tested = (ROOT / "tests" / "adapters" / "test_skyrl_gym.py").read_text("utf-8")
+    page = (ROOT / "docs" / "trainers.md").read_text("utf-8")
+    rollout, register = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert rollout.strip() in text
+    assert register.strip() in tested

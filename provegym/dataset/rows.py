@@ -1,8 +1,9 @@
 """The rows of every export format, one function a format. A frozen record says its columns.
 
 The columns are those that the consumers read: verl 0.9.1's `RLHFDataset`, TRL's `GRPOTrainer`,
-OpenAI's fine-tuning files, and ShareGPT as LLaMA-Factory documents it. Each row also has `id`, the
-hash of the task's content, and `task_id`, the id that the task has in its file.
+NeMo Gym 0.7's agents, OpenAI's fine-tuning files, and ShareGPT as LLaMA-Factory documents it. Each
+row also has `id`, the hash of the task's content, and `task_id`, the id that the task has in its
+file.
 """
 
 from __future__ import annotations
@@ -105,6 +106,18 @@ class ShareGptRow(Struct, frozen=True):
     tools: str
 
 
+class NemoGymRow(Struct, frozen=True):
+    """NeMo Gym: a request to OpenAI's Responses API, which agent plays it, and the task for our
+    resources server.
+    """
+
+    id: str
+    task_id: str
+    responses_create_params: dict[str, Any]
+    agent_ref: dict[str, str]
+    task: Task
+
+
 def task_rows(entry: Entry) -> Iterator[TaskRow]:
     """The task itself."""
     fields = {name: getattr(entry.task, name) for name in Task.__struct_fields__}
@@ -151,6 +164,16 @@ def sharegpt_rows(entry: Entry) -> Iterator[ShareGptRow]:
         yield ShareGptRow(name, part.id, conversation, system["content"], _json(tools))
 
 
+def nemo_gym_rows(entry: Entry) -> Iterator[NemoGymRow]:
+    """The first user turn and its tools; the rest is the resources server's."""
+    task = entry.task
+    functions = [msgspec.to_builtins(tool.function) for tool in tools_at(task, 0)]
+    tools = [{"type": "function", "strict": False, **function} for function in functions]
+    asked = {"input": opening(task), "tools": tools}
+    agent = {"type": "responses_api_agents", "name": f"{AGENT}_agent"}
+    yield NemoGymRow(entry.id, task.id, asked, agent, task)
+
+
 class Format(NamedTuple):
     """How tasks become rows of the type `row`, and the suffix of a file of them."""
 
@@ -165,6 +188,7 @@ FORMATS: dict[str, Format] = {
     "hf": Format(task_rows, TaskRow, ".parquet"),
     "trl": Format(prompt_rows, PromptRow, ".parquet"),
     "verl": Format(verl_rows, VerlRow, ".parquet"),
+    "nemo-gym": Format(nemo_gym_rows, NemoGymRow, ".jsonl"),
     "openai": Format(chat_rows, ChatRow, ".jsonl"),
     "sharegpt": Format(sharegpt_rows, ShareGptRow, ".jsonl"),
 }

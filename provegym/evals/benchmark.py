@@ -21,6 +21,7 @@ import provegym
 from provegym import worlds
 from provegym.errors import InfrastructureError, InputError
 from provegym.evals import power
+from provegym.evals.canary import CANARY
 from provegym.evals.heldout import Report, measure_file, report
 from provegym.evals.stats import Estimate
 from provegym.records import (
@@ -39,9 +40,6 @@ from provegym.rollout.policies import POLICIES
 from provegym.rollout.run import rollout_file
 from provegym.rollout.summary import TraceSummary
 
-CANARY = "provegym-benchmark-canary 6a8b4260-522c-4e1b-a4ff-09005c4dd9e7"
-"""Stands in every line of the split's tasks and on the leaderboard: a model that can go on with it
-has read them, and a corpus that holds it should leave the document out."""
 FLOOR, CEILING = "noop", "oracle"
 """Policies that are measured beside every entry: silence, and the ground truth."""
 OWN = "own"
@@ -142,12 +140,6 @@ def mark(made: Path, out: Path, seal: Seal) -> Split:
         version=provegym.__version__,
         canary=CANARY,
     )
-
-
-def see_no_canary(tasks: Path) -> None:
-    """Raise `InputError` for tasks of the benchmark, which nothing may be trained on."""
-    if tasks.is_file() and CANARY.encode() in tasks.read_bytes():
-        raise InputError(f"{tasks} holds tasks of the benchmark ({CANARY}); train on others")
 
 
 # -- who is measured, and what came of it --------------------------------------------------------

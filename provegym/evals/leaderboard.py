@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from provegym.evals.benchmark import CANARY, OWN, Entry, Split, compared
+from provegym.evals.benchmark import OWN, Entry, Split, compared
+from provegym.evals.canary import CANARY
 from provegym.evals.stats import Estimate
 
 COLUMNS = {

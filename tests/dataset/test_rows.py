@@ -17,7 +17,7 @@ from pydantic import ConfigDict, TypeAdapter
 from provegym import records
 from provegym.dataset.conversation import messages, parts
 from provegym.dataset.export import Exported, Plan, export
-from provegym.dataset.rows import Entry, VerlRow, sharegpt_rows
+from provegym.dataset.rows import Entry, VerlRow, nemo_gym_rows, sharegpt_rows
 from provegym.dataset.told import FOUND
 from provegym.rollout.loop import tools_at
 from provegym.rollout.policies import oracle
@@ -216,3 +216,16 @@ def test_verl_rows_have_its_columns_and_the_whole_task(made: Path, tmp_path: Pat
         assert (extra["index"], extra["split"], extra["id"]) == (number, "train", row["id"])
         assert msgspec.json.decode(extra["task"], type=Task) == task
         assert msgspec.json.decode(extra["tools"], type=tuple[Tool, ...]) == tools_at(task, 0)
+
+
+def test_nemo_gym_rows_hold_the_first_request_and_the_whole_task() -> None:
+    (row,) = nemo_gym_rows(Entry(LATE, "h", "train", 0))
+    asked = row.responses_create_params
+    assert [message["role"] for message in asked["input"]] == ["system", "user"]
+    assert asked["input"][1]["content"] == LATE.turns[0].user
+    shown = [tool.function for tool in LATE.tools]
+    assert [tool["name"] for tool in asked["tools"]] == [function.name for function in shown]
+    assert [tool["parameters"] for tool in asked["tools"]] == [f.parameters for f in shown]
+    assert {(tool["type"], tool["strict"]) for tool in asked["tools"]} == {("function", False)}
+    assert msgspec.json.decode(msgspec.json.encode(row.task), type=Task) == LATE
+    assert (row.id, row.task_id, row.agent_ref["name"]) == ("h", "late", "provegym_agent")

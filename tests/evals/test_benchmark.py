@@ -15,7 +15,8 @@ from provegym.config import Synth
 from provegym.contestants import Effort
 from provegym.errors import InfrastructureError, InputError
 from provegym.evals import benchmark
-from provegym.evals.benchmark import CANARY, Contestant, Entry, Seal, published, read_board
+from provegym.evals.benchmark import Contestant, Entry, Seal, published, read_board
+from provegym.evals.canary import CANARY
 from provegym.evals.leaderboard import render
 from provegym.evals.stats import share
 from provegym.graph.build import build

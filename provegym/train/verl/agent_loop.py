@@ -7,58 +7,21 @@ scored, ours are raised, so that verl drops the episode instead of learning from
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
 
-import provegym
-from provegym import worlds
-from provegym.errors import InfrastructureError
-from provegym.gateway.external.places import register as register_servers
 from provegym.rewards.total import score
 from provegym.rollout.loop import Limits, run_episode
-from provegym.rollout.run import SessionOpener
+from provegym.train.adapter import components, see_unmasked
+from provegym.train.sessions import opener
 from provegym.train.verl.episodes import Journal, Row
 from provegym.train.verl.formats import FORMATS
 from provegym.train.verl.policy import Budget, ServedPolicy
 from provegym.train.verl.tokens import Tokens
-from provegym.types import Score, Task, Trace
-
-PATIENCE_SECONDS = 60.0
-"""For a fleet that is still starting."""
-
-
-@lru_cache(maxsize=8)
-def opener(url: str) -> SessionOpener:
-    """Opens sessions of this process, or of the gateway at `url`.
-
-    This process knows the external servers of the folder that the run was started in.
-    """
-    if not url:
-        register_servers(Path.cwd())
-        return worlds.open_session
-    token = os.environ.get("PROVEGYM_TOKEN")
-    connection = provegym.connect(url, token, patience=PATIENCE_SECONDS)
-    return lambda task: connection.open(task.seed, task.servers)
-
-
-def components(task: Task, trace: Trace, judged: Score, policy: ServedPolicy) -> dict[str, float]:
-    """What verl logs of an episode; the same keys for every task, as it demands."""
-    strict = score(task, trace, "strict").normalized
-    parts = ("validity", "coverage", "efficiency", "name", "argument", "state", "normalized")
-    return {
-        **{part: float(getattr(judged, part)) for part in parts},
-        "strict": float(strict or 0.0),
-        "calls": float(len(trace.calls)),
-        "malformed": float(sum(call.outcome == "malformed" for call in trace.calls)),
-        "finished": float(trace.stop_reason == "done"),
-        "replies": float(policy.replies),
-    }
+from provegym.types import Task, Trace
 
 
 class ProvegymAgentLoop(AgentLoopBase):  # type: ignore[misc]
@@ -100,9 +63,9 @@ class ProvegymAgentLoop(AgentLoopBase):  # type: ignore[misc]
         with self._journal.episode(record) as episode:
             trace = await self._play(task, policy, name)
             judged = score(task, trace, self._preset)
-            if judged.masked or judged.total is None:
-                raise InfrastructureError(str(trace.messages[-1].get("fault", "a call was lost")))
-            parts = components(task, trace, judged, policy)
+            see_unmasked(trace, judged)
+            assert judged.total is not None
+            parts = {**components(task, trace, judged), "replies": float(policy.replies)}
             episode.played(judged.total, parts, trace.stop_reason)
         seconds = time.perf_counter() - began
         return self._output(policy, len(trace.messages) - 1, judged.total, parts, seconds)

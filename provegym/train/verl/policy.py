@@ -13,6 +13,7 @@ from provegym.errors import InputError, ModelFault
 from provegym.records import encode
 from provegym.rollout.parse import Parsed
 from provegym.rollout.reply import Reply
+from provegym.train.adapter import announcement
 from provegym.train.verl.tokens import Message, Tokens
 from provegym.types import Usage
 
@@ -120,7 +121,6 @@ def _announced(messages: list[Message], new: list[dict[str, Any]]) -> list[Messa
     """
     if not new:
         return messages
-    listed = "\n".join(encode(tool).decode() for tool in new)
-    head = f"From now on there are these tools, too:\n<tools>\n{listed}\n</tools>\n\n"
+    head = announcement(encode(tool).decode() for tool in new)
     *before, last = messages
     return [*before, {**last, "content": f"{head}{last['content']}"}]

@@ -82,9 +82,10 @@ def test_a_fleet_that_is_gone_loses_the_episode_and_gives_no_reward(
     made: list[Task], model: Path, qwen: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from provegym.errors import InfrastructureError
-    from provegym.train.verl import agent_loop, episodes
+    from provegym.train import sessions
+    from provegym.train.verl import episodes
 
-    monkeypatch.setattr(agent_loop, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(sessions, "PATIENCE_SECONDS", 0.0)
     nobody = f"http://127.0.0.1:{served_fleet.free_port()}"
     client = Scripted(qwen, lambda prompt, n: "Done.")
     with pytest.raises(InfrastructureError, match=r"127\.0\.0\.1"):

@@ -1,0 +1,58 @@
+"""Each adapter is tested beside the real package, in an environment of its own.
+
+`make test-adapters` runs these tests, `make test` only those that need no foreign package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from provegym import worlds
+from provegym.servers import SERVERS
+from provegym.types import Task
+from provegym.world.session import Session
+from tests.adapters import kiosk
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file is named for the package that it needs; without it, its tests say so."""
+    for item in items:
+        package = item.path.stem.removeprefix("test_")
+        marked = item.path.parent == HERE and item.get_closest_marker("adapters")
+        if marked and find_spec(package) is None:
+            reason = f"needs {package}: make test-adapters"
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kiosk() -> Iterator[None]:
+    before = dict(SERVERS)
+    kiosk.register()
+    yield
+    SERVERS.clear()
+    SERVERS.update(before)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Session]]:
+    """The sessions that this process opens; after the test none of them may be open."""
+    from provegym.train import sessions
+
+    found: list[Session] = []
+    real = worlds.open_session
+
+    def open_session(task: Task) -> Session:
+        found.append(real(task))
+        return found[-1]
+
+    monkeypatch.setattr(worlds, "open_session", open_session)
+    sessions.opener.cache_clear()
+    yield found
+    sessions.opener.cache_clear()
+    assert all(session.closed for session in found)
