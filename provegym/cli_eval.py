@@ -13,6 +13,7 @@ from provegym.errors import InputError
 from provegym.options import Json, Seed, example
 
 if TYPE_CHECKING:
+    from provegym.evals.comparison import Comparison
     from provegym.evals.plan import Settings, Suite
     from provegym.evals.results import Evaluation, Result
 
@@ -254,18 +255,26 @@ def of_results(after: Path, against: Path | None, json: bool) -> None:
     if json:
         terminal.as_json(rows)
         return
-    heads = ("part", "before", "after", "difference", "remark")
+    heads = ("part", "before", "after", "difference", "p", "p (Holm)", "remark")
     terminal.table(
         heads,
         [
             (
                 f"{row.suite}/{row.part}",
-                *("-" if e is None else str(e) for e in (row.before, row.after, row.gain)),
+                *("-" if e is None else str(e) for e in (row.before, row.after)),
+                *_tested(row.tested),
                 f"not comparable: {row.why_not}" if row.why_not else row.remark,
             )
             for row in rows
         ],
     )
+
+
+def _tested(found: Comparison | None) -> tuple[str, str, str]:
+    """A difference with its p-value, alone and corrected for all that are shown."""
+    if found is None:
+        return "-", "-", "-"
+    return str(found.gain), f"{found.p:.3f}", f"{found.holm:.3f}"
 
 
 def of_traces(tasks: Path, traces: Path, against: Path | None, json: bool) -> None:
