@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from provegym.errors import EndpointDown, InputError, ManifestMismatch
-from provegym.evals import bfcl, tau2, teval
+from provegym.evals import bfcl, plan, tau2, teval
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Roles, json_lines
 from provegym.evals.plan import Settings, sampled
@@ -96,6 +96,18 @@ def test_what_an_endpoint_that_went_down_had_answered_is_not_asked_for_again(
     assert result.scores == {name: [1.0] for name in wanted}
     with pytest.raises(ManifestMismatch, match="limit 2, but 3"):
         evaluate(replace(told, limit=3))
+
+
+def test_the_oracle_knows_parts_apart_that_begin_with_the_same_words(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "sampled", lambda told, suite, part, names: [f"multi_turn_{part}_15"])
+    parts = ("bfcl/base", "bfcl/miss_func")
+    found = evaluate(replace(settings, model="oracle", suites=parts))
+    assert [(row.part, row.score.mean) for row in found.results] == [
+        ("base", 1.0),
+        ("miss_func", 1.0),
+    ]
 
 
 def test_a_run_killed_in_the_middle_asks_for_nothing_twice_and_ends_as_one_that_was_not(
