@@ -1,6 +1,6 @@
 """An agent that speaks MCP and knows no model: it reads, so that its calls can be seen and scored.
 
-provegym benchmark agent tasks.jsonl --command "python examples/mcp_agent.py" --name reader --out b
+provegym eval reader --suite provegym --tasks b.jsonl --agent "python examples/mcp_agent.py"
 
 One line of JSON a user turn comes in, with the URL of the session's tools; one line goes out when
 the turn is done. Put your model where `choose` is.

@@ -3,151 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from provegym import terminal
-from provegym.options import Json, Seed, example
-
-if TYPE_CHECKING:
-    from provegym.contestants import Effort
-    from provegym.evals.benchmark import Contestant, Entry
-    from provegym.evals.heldout import Report
+from provegym.options import Json, example
 
 app = typer.Typer(
-    help="Provegym as a benchmark: a sealed split, models and agents measured on it, their board.",
+    help="Provegym as a benchmark: sealed splits and boards; `eval --suite provegym` measures.",
     rich_markup_mode=None,
 )
-
-Tasks = Annotated[Path, typer.Argument(help="Tasks to play (JSON Lines).")]
-Out = Annotated[Path, typer.Option(help="Folder of the traces and of leaderboard.jsonl.")]
-Trials = Annotated[int, typer.Option(min=1, help="Episodes of each task.")]
-Concurrency = Annotated[int, typer.Option(min=1, help="Episodes at once.")]
-RetryMasked = Annotated[
-    bool, typer.Option("--retry-masked", help="Play again what faults cut short in an earlier run.")
-]
-
-
-@app.command(
-    "model",
-    epilog=example(
-        "provegym benchmark model tasks.jsonl --policy openai:MODEL \\",
-        "    --base-url http://127.0.0.1:8000/v1 --trials 4 --out runs/benchmark",
-    ),
-)
-def measure_model(
-    tasks: Tasks,
-    policy: Annotated[
-        str, typer.Option(help="openai:MODEL, hf:PATH, oracle, noop or random.", metavar="POLICY")
-    ],
-    out: Out,
-    name: Annotated[str, typer.Option(help="On the board; else the policy's.")] = "",
-    base_url: Annotated[
-        str | None, typer.Option(help="Endpoint of openai:MODEL; its key is OPENAI_API_KEY.")
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, help="Of a model; the endpoint's own if not given.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of one message of a model.")
-    ] = None,
-    trials: Trials = 1,
-    concurrency: Concurrency = 4,
-    seed: Seed = 0,
-    retry_masked: RetryMasked = False,
-    json: Json = False,
-) -> None:
-    """Measure a model on tasks and enter it on a leaderboard; goes on where it stopped.
-
-    Silence and the ground truth are measured beside it. Nothing lost to faults is scored.
-    """
-    from provegym.contestants import Effort, model
-
-    effort = Effort(trials, concurrency, seed, retry_masked)
-    with terminal.progress("benchmark") as advance:
-        who = model(
-            policy,
-            effort,
-            name=name,
-            base_url=base_url,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            progress=advance,
-        )
-        found = _run(tasks, out, who, effort)
-    _show(found, out, json)
-
-
-@app.command(
-    "agent",
-    epilog=example(
-        'provegym benchmark agent tasks.jsonl --command "python examples/mcp_agent.py" \\',
-        "    --name reader --out runs/benchmark",
-    ),
-)
-def measure_agent(
-    tasks: Tasks,
-    command: Annotated[str, typer.Option(help="What starts the agent; it speaks MCP.")],
-    name: Annotated[str, typer.Option(help="What it is called on the board.")],
-    out: Out,
-    seconds: Annotated[
-        float, typer.Option(min=1, help="How long it may take for a user turn.")
-    ] = 300.0,
-    trials: Trials = 1,
-    concurrency: Concurrency = 4,
-    seed: Seed = 0,
-    retry_masked: RetryMasked = False,
-    json: Json = False,
-) -> None:
-    """Measure an agent of somebody else, which calls tools over MCP, as a model is measured.
-
-    It is started for each episode, and reads a URL and what the user says from its input; see
-    docs/benchmark.md.
-    """
-    from provegym.contestants import Effort, agent
-
-    effort = Effort(trials, concurrency, seed, retry_masked)
-    with (
-        terminal.progress("benchmark") as advance,
-        agent(command, effort, name=name, seconds=seconds, progress=advance) as who,
-    ):
-        found = _run(tasks, out, who, effort)
-    _show(found, out, json)
-
-
-def _run(tasks: Path, out: Path, who: Contestant, effort: Effort) -> tuple[Entry, Report]:
-    from datetime import UTC, datetime
-
-    from provegym.evals.benchmark import run
-
-    date = datetime.now(UTC).date().isoformat()
-    return run(tasks, out, who, trials=effort.trials, seed=effort.seed, date=date)
-
-
-def _show(found: tuple[Entry, Report], out: Path, json: bool) -> None:
-    from provegym import tables
-
-    entry, measured = found
-    if json:
-        terminal.as_json(entry)
-        return
-    tables.show_measures([measured], {}, [entry.name])
-    tables.show_parts([measured], [entry.name])
-    terminal.line(f"success of silence {entry.floor}, of the ground truth {entry.ceiling}")
-    terminal.line(f"entered for the split {entry.split}: {out / 'leaderboard.jsonl'}")
-
-
-@app.command("plan", epilog=example("provegym benchmark plan tasks.jsonl --trials 4"))
-def show_plan(tasks: Tasks, trials: Trials = 1, json: Json = False) -> None:
-    """Say how many episodes a run takes, and what gains comparing two such runs can see."""
-    from provegym.evals.benchmark import outlook
-
-    plan = outlook(tasks, trials)
-    if json:
-        terminal.as_json({"plan": plan})
-    else:
-        terminal.line(plan)
 
 
 @app.command("seal", epilog=example("provegym benchmark seal my-split-1 --out seal.json"))

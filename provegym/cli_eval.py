@@ -13,6 +13,7 @@ from provegym.errors import InputError
 from provegym.options import Json, Seed, example
 
 if TYPE_CHECKING:
+    from provegym.evals.comparison import Comparison
     from provegym.evals.plan import Settings, Suite
     from provegym.evals.results import Evaluation, Result
 
@@ -22,11 +23,12 @@ EXAMPLES = example(
     "provegym eval qwen3-4b --suite bfcl --base-url http://127.0.0.1:8000/v1 --out before",
     "provegym eval qwen3-4b --suite bfcl,heldout --tasks tasks.jsonl --limit 20 --dry-run",
     "provegym eval after/results.json --against before/results.json",
+    'provegym eval reader --suite provegym --tasks tasks.jsonl --agent "python my_agent.py"',
 )
 What = Annotated[
     str,
     typer.Argument(
-        help="A model of the endpoint (or noop, oracle); tasks; results; or `setup`.",
+        help="A model of the endpoint (or noop, oracle, random); tasks; results; or `setup`.",
         metavar="MODEL|TASKS|RESULTS|setup",
     ),
 ]
@@ -39,12 +41,20 @@ Against = Annotated[
 ]
 Suites = Annotated[
     str | None,
-    typer.Option(help="bfcl, tau2, teval, heldout or a part such as bfcl/base; with commas."),
+    typer.Option(help="bfcl, tau2, teval, heldout, provegym, or parts as bfcl/base; with commas."),
 ]
 Url = Annotated[str | None, typer.Option(help="The model's endpoint; its key is OPENAI_API_KEY.")]
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        help="What starts a program that speaks MCP, to be measured as MODEL on live worlds."
+    ),
+]
 User = Annotated[str | None, typer.Option(help="The model that plays the user in tau2.")]
 UserUrl = Annotated[str | None, typer.Option(help="Its endpoint; the model's if not given.")]
-HeldOut = Annotated[Path | None, typer.Option(help="Tasks of the suite heldout (JSON Lines).")]
+HeldOut = Annotated[
+    Path | None, typer.Option(help="Tasks of the suites heldout and provegym (JSON Lines).")
+]
 Data = Annotated[Path | None, typer.Option(envvar="PROVEGYM_TEVAL_DATA", help="T-Eval's files.")]
 Embedder = Annotated[
     Path | None,
@@ -58,7 +68,9 @@ Trials = Annotated[int, typer.Option(min=1, help="Tries at each item.")]
 Concurrency = Annotated[int, typer.Option(min=1, help="Conversations at once.")]
 Temperature = Annotated[float | None, typer.Option(min=0, help="The benchmark's own if not given.")]
 MostTokens = Annotated[int | None, typer.Option(min=1, help="Most tokens of one message.")]
-Timeout = Annotated[float, typer.Option(min=1, help="Seconds for one answer.")]
+Timeout = Annotated[
+    float, typer.Option(min=1, help="Seconds for one answer, or for one turn of an agent.")
+]
 Patience = Annotated[float, typer.Option(min=0, help="Seconds to wait for a silent endpoint.")]
 Template = Annotated[
     str, typer.Option(help="Hash of the chat template, where the endpoint does not state it.")
@@ -80,6 +92,7 @@ def evaluate(
     against: Against = None,
     suite: Suites = None,
     base_url: Url = None,
+    agent: Agent = None,
     user_model: User = None,
     user_url: UserUrl = None,
     tasks: HeldOut = None,
@@ -143,24 +156,42 @@ def prepare(suite: str | None, cache: Path | None) -> None:
 
 def of_model(settings: Settings, dry_run: bool, prices: str | None, json: bool) -> None:
     """Tell the plan, or carry it out."""
+    from provegym.contestants import agent
     from provegym.evals.plan import plan
     from provegym.evals.suites import evaluate as measure
 
     if dry_run:
         show_plan(plan(settings), settings.trials, prices, json)
         return
-    with terminal.progress("eval") as advance:
-        found = measure(settings, terminal.note, advance)
+    plan(settings)  # what cannot be measured is refused before anything is started
+    with terminal.progress("eval") as advance, agent(settings, advance) as plays:
+        found = measure(settings, terminal.note, advance, plays)
     if json:
         terminal.as_json(found)
         return
     show(found)
     terminal.line(f"results: {settings.out / 'results.json'}")
+    if any(row.suite == "provegym" for row in found.results):
+        entered(settings)
+
+
+def entered(settings: Settings) -> None:
+    """Say where the benchmark's entry is, and how to see all its measures."""
+    from provegym.evals.benchmark import split_of
+    from provegym.evals.heldout_suite import TASKS, TRACES
+    from provegym.evals.suites import board
+
+    tasks, traces = (settings.out / "provegym" / name for name in (TASKS, TRACES))
+    terminal.line(f"entered for the split {split_of(tasks)}: {board(settings.out)}")
+    terminal.line(f"all measures: provegym eval {tasks} {traces}")
 
 
 def show_plan(suites: list[Suite], trials: int, prices: str | None, json: bool) -> None:
     """The plan as a table: what is asked for, and what it is likely to take."""
-    from provegym.evals.plan import Row, forecast
+    from msgspec.structs import astuple
+
+    from provegym.evals import power
+    from provegym.evals.plan import forecast
 
     rows = forecast(suites, trials, _prices(prices))
     absent = {part: why for suite in suites for part, why in suite.absent.items()}
@@ -168,9 +199,11 @@ def show_plan(suites: list[Suite], trials: int, prices: str | None, json: bool) 
         terminal.as_json({"plan": rows, "absent": absent})
         return
     heads = ("part", "items", "trials", "requests", "prompt tokens", "answer tokens", "USD")
-    fields = Row.__struct_fields__
-    cells = [["-" if (v := getattr(r, f)) is None else v for f in fields] for r in rows]
-    terminal.table(heads, cells)
+    terminal.table(heads, [["-" if v is None else v for v in astuple(r)[:-1]] for r in rows])
+    shown = sorted({1, 4, trials})
+    terminal.table(
+        ("part", "comparing two such runs"), [(r.part, power.plan(r.items, shown)) for r in rows]
+    )
     terminal.table(("not scored", "why"), absent.items())
 
 
@@ -222,18 +255,26 @@ def of_results(after: Path, against: Path | None, json: bool) -> None:
     if json:
         terminal.as_json(rows)
         return
-    heads = ("part", "before", "after", "difference", "remark")
+    heads = ("part", "before", "after", "difference", "p", "p (Holm)", "remark")
     terminal.table(
         heads,
         [
             (
                 f"{row.suite}/{row.part}",
-                *("-" if e is None else str(e) for e in (row.before, row.after, row.gain)),
+                *("-" if e is None else str(e) for e in (row.before, row.after)),
+                *_tested(row.tested),
                 f"not comparable: {row.why_not}" if row.why_not else row.remark,
             )
             for row in rows
         ],
     )
+
+
+def _tested(found: Comparison | None) -> tuple[str, str, str]:
+    """A difference with its p-value, alone and corrected for all that are shown."""
+    if found is None:
+        return "-", "-", "-"
+    return str(found.gain), f"{found.p:.3f}", f"{found.holm:.3f}"
 
 
 def of_traces(tasks: Path, traces: Path, against: Path | None, json: bool) -> None:

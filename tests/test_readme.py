@@ -198,8 +198,6 @@ def test_no_page_writes_where_another_wrote_something_else() -> None:
             lines = [c.line for c in commands(block.text)] if block.language == "console" else []
             for line in lines:
                 words = shlex.split(line, comments=True)
-                if words[1:2] == ["benchmark"]:
-                    continue  # one folder holds all who are compared
                 for option, place in itertools.pairwise(words):
                     if option == "--out":
                         told = " ".join(words)

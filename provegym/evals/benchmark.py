@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,10 +19,10 @@ from msgspec import Struct
 
 import provegym
 from provegym import worlds
-from provegym.errors import InfrastructureError, InputError
-from provegym.evals import power
+from provegym.errors import InputError
 from provegym.evals.canary import CANARY
 from provegym.evals.heldout import Report, measure_file, report
+from provegym.evals.heldout_suite import TASKS, TRACES
 from provegym.evals.stats import Estimate
 from provegym.records import (
     Manifest,
@@ -36,9 +36,6 @@ from provegym.records import (
     write_atomic,
     write_manifest,
 )
-from provegym.rollout.policies import POLICIES
-from provegym.rollout.run import rollout_file
-from provegym.rollout.summary import TraceSummary
 
 FLOOR, CEILING = "noop", "oracle"
 """Policies that are measured beside every entry: silence, and the ground truth."""
@@ -146,15 +143,11 @@ def mark(made: Path, out: Path, seal: Seal) -> Split:
 
 
 class Contestant(NamedTuple):
-    """Who is measured: a name on the board, what it is, and what shapes it (sampling, command).
-
-    `play` writes its traces on a file of tasks, and goes on where it was stopped.
-    """
+    """Who is measured: a name on the board, what it is, and what shapes it (sampling, command)."""
 
     name: str
     kind: Kind
     settings: dict[str, Any]
-    play: Callable[[Path, Path], TraceSummary]
 
 
 class Entry(Struct, frozen=True):
@@ -187,37 +180,16 @@ class Entry(Struct, frozen=True):
         return self.name, self.tasks_hash, self.trials, self.seed
 
 
-def run(
-    tasks: Path,
-    folder: Path,
-    who: Contestant,
-    *,
-    trials: int,
-    seed: int,
-    date: str,
-) -> tuple[Entry, Report]:
-    """Let one model or agent play the tasks, measure it, and enter it on `folder`'s leaderboard.
-
-    Traces lie in `folder`, by the hash of the tasks; a killed run goes on where it stopped. `date`
-    is today's (ISO 8601).
-
-    Raises `InfrastructureError` where episodes were lost to faults: they are never scored, so
-    nothing is entered until they have been played.
+def entry(folder: Path, who: Contestant, *, trials: int, seed: int, date: str) -> Entry:
+    """What came of a measurement whose tasks and traces lie in `folder`, those of silence and of
+    the ground truth in folders of their names. `date` is today's (ISO 8601).
     """
-    place = folder / content_hash(tasks)[:12]
-    traces = place / f"{_plain(who.name)}.traces.jsonl"
-    lost = who.play(tasks, traces).masked
-    if lost:
-        raise InfrastructureError(
-            f"{lost} episodes were lost to faults that are not {who.name}'s, so it is not entered; "
-            "mend the cause and run the same command with --retry-masked"
-        )
-    ends = {end: _measured(tasks, _beside(tasks, place / "ends", end)) for end in (FLOOR, CEILING)}
-    found = _measured(tasks, traces, who.name)
-    entry = Entry(
+    tasks, found = folder / TASKS, _measured(folder)
+    ends = {end: _measured(folder / end) for end in (FLOOR, CEILING)}
+    return Entry(
         name=who.name,
         kind=who.kind,
-        split=_split_of(tasks),
+        split=split_of(tasks),
         tasks=found.overall["success"].n,
         tasks_hash=content_hash(tasks),
         world=worlds.content(read_tasks(tasks)),
@@ -231,8 +203,6 @@ def run(
         floor=ends[FLOOR].overall["success"],
         ceiling=ends[CEILING].overall["success"],
     )
-    enter(entry, folder / "leaderboard.jsonl")
-    return entry, found
 
 
 def enter(entry: Entry, board: Path) -> None:
@@ -247,39 +217,14 @@ def read_board(board: Path) -> list[Entry]:
     return list(read(board, Entry))
 
 
-def outlook(tasks: Path, trials: int) -> str:
-    """What a run asks for, and what comparing two such runs can see."""
-    count = sum(1 for _ in read_tasks(tasks))
-    shown = sorted({1, 4, trials})
-    return f"{count} tasks x {trials} = {count * trials} episodes; {power.plan(count, shown)}"
+def _measured(folder: Path) -> Report:
+    return report(folder.name, *measure_file(folder / TASKS, folder / TRACES))
 
 
-def _measured(tasks: Path, traces: Path, name: str = "") -> Report:
-    return report(name or traces.name, *measure_file(tasks, traces))
-
-
-def _beside(tasks: Path, folder: Path, policy: str) -> Path:
-    """The traces of a policy that needs no model, played once."""
-    out = folder / f"{policy}.traces.jsonl"
-    rollout_file(
-        tasks,
-        policy,
-        out,
-        open_session=worlds.open_session,
-        make_policy=POLICIES[policy],
-        world=worlds.content(read_tasks(tasks)),
-    )
-    return out
-
-
-def _split_of(tasks: Path) -> str:
+def split_of(tasks: Path) -> str:
+    """The split that a file of tasks is: the published one, whole, or `OWN`."""
     known = published()
     return known.name if content_hash(tasks) == known.tasks_hash else OWN
-
-
-def _plain(name: str) -> str:
-    """A name as a file may have it."""
-    return "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name)
 
 
 def compared(entries: Sequence[Entry]) -> Iterator[tuple[Entry, list[Entry]]]:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Keep, Policy, Roles, json_lines, key
-from provegym.llm.relay import FAULT, OVERFLOW, Relay, check
+from provegym.llm.relay import FAULT, GONE, OVERFLOW, Relay, check
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import write_atomic
 
@@ -159,7 +159,9 @@ def is_fault(row: Mapping[str, Any]) -> bool:
     BFCL means it.
     """
     answer = row.get("result")
-    return isinstance(answer, str) and ERROR in answer and FAULT.search(answer) is not None
+    if not isinstance(answer, str) or ERROR not in answer:
+        return False
+    return any(mark.search(answer) for mark in (FAULT, GONE))
 
 
 def scripted(job: Job, policy: Policy) -> Roles:

@@ -1,23 +1,35 @@
-"""Our own held-out tasks as a suite: played live, scored with both presets."""
+"""Our own tasks as a suite, held-out ones or the benchmark's: played live, scored with both
+presets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from provegym import worlds
 from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import measure
-from provegym.evals.items import Advance, Item, Keep, Policy, Roles, State, key
+from provegym.evals.items import Advance, Item, Keep, Roles, State, key
 from provegym.llm.factory import policy_factory
 from provegym.llm.relay import Relay
-from provegym.records import encode, read, read_tasks, write_atomic
+from provegym.records import read, read_tasks, write_atomic
 from provegym.rewards import PRESETS, score
 from provegym.rollout.run import rollout_file
 from provegym.types import Task, Trace
 
 PARTS = ("success", "strict", "paper")
 """`success` as `provegym eval TASKS TRACES` has it; the normalized reward under both presets."""
+TASKS, TRACES = "tasks.jsonl", "traces.jsonl"
+"""What is played and what came of it, in a suite's folder."""
+
+Plays = Callable[[Path, Path], object]
+"""Plays a file of tasks into a file of traces, and goes on where it was stopped."""
+Player = Roles | str | Plays
+"""A model by its roles, a policy of ours by its name, or whatever else plays tasks."""
 
 
 def names(tasks: Path) -> list[str]:
@@ -29,7 +41,7 @@ def play(
     tasks: Path,
     wanted: Sequence[str],
     folder: Path,
-    player: Roles | Policy,
+    player: Player,
     keep: Keep,
     *,
     trials: int = 1,
@@ -37,20 +49,14 @@ def play(
     concurrency: int = 4,
     advance: Advance | None = None,
 ) -> None:
-    """Let a model (by its roles) or a known policy play the wanted tasks, and judge it.
+    """Let `player` play the wanted tasks, and judge it.
 
     The traces stay in `folder`, for `provegym eval` and `score`. Masked episodes are played again
     by the next call and are not told. Raises `ManifestMismatch` for tasks that have changed since.
     """
-    chosen = [task for task in read_tasks(tasks) if task.id in set(wanted)]
-    folder.mkdir(parents=True, exist_ok=True)
-    own, traces = folder / "tasks.jsonl", folder / "traces.jsonl"
-    rows = [encode(task) for task in chosen]
-    if own.exists() and own.read_bytes().splitlines() != rows:
-        raise ManifestMismatch(
-            f"{own} was made of other tasks than {tasks} now holds; choose another --out"
-        )
-    write_atomic(own, rows)
+    own, traces = folder / TASKS, folder / TRACES
+    _copy(tasks, set(wanted), own)
+    chosen = list(read_tasks(own))
 
     def rollout(policy: str, name: str, base_url: str | None = None) -> None:
         rollout_file(
@@ -69,6 +75,8 @@ def play(
 
     if isinstance(player, str):
         rollout(player, player)
+    elif callable(player):
+        player(own, traces)
     else:
         with Relay(player) as relay:
             rollout("openai:agent", "agent", relay.url)
@@ -76,6 +84,24 @@ def play(
     for trace in read(traces, Trace):
         for item in judged(known[trace.task_id], trace):
             keep(item)
+
+
+def _copy(tasks: Path, wanted: set[str], own: Path) -> None:
+    """The wanted lines as they stand, so that a whole split keeps its hash and each line its
+    canary; as private as they were.
+    """
+    known = {task.id for task in read_tasks(tasks)} & wanted  # refuses what is no task
+    rows = [r for r in tasks.read_bytes().splitlines() if r and _id(r) in known]
+    if own.exists() and own.read_bytes().splitlines() != rows:
+        raise ManifestMismatch(
+            f"{own} was made of other tasks than {tasks} now holds; choose another --out"
+        )
+    write_atomic(own, rows)
+    shutil.copymode(tasks, own)
+
+
+def _id(line: bytes) -> str:
+    return str(msgspec.json.decode(line)["id"])
 
 
 def judged(task: Task, trace: Trace) -> list[Item]:

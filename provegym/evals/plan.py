@@ -8,16 +8,19 @@ from pathlib import Path
 from msgspec import Struct
 
 from provegym.errors import InputError, UnknownName
-from provegym.evals import bfcl, harness, heldout_suite, tau2, teval
+from provegym.evals import bfcl, harness, heldout_suite, power, tau2, teval
 from provegym.evals.harness import Environment
 from provegym.seeding import rng
 
-SUITES = ("bfcl", "tau2", "teval", "heldout")
+OWN = ("heldout", "provegym")
+"""Suites of live worlds, which need no harness. `provegym` is the benchmark of that name: who is
+measured on it is entered on a leaderboard."""
+SUITES = ("bfcl", "tau2", "teval", *OWN)
 PARTS: Mapping[str, Sequence[str]] = {
     "bfcl": bfcl.PARTS,
     "tau2": tau2.PARTS,
     "teval": tuple(teval.PARTS),
-    "heldout": heldout_suite.PARTS,
+    **dict.fromkeys(OWN, heldout_suite.PARTS),
 }
 
 
@@ -39,13 +42,15 @@ less. What is not here was not measured, and the plan shows no forecast for it."
 
 class Settings(Struct, frozen=True):
     """What the user asked for. `suites` are SUITE or SUITE/PART; `limit` is of items a part, 0 for
-    all. `sampling` overrides what a benchmark asks of the model; None leaves its own.
+    all. `sampling` overrides what a benchmark asks of the model; None leaves its own. `agent` is
+    the command of a program that is measured on live worlds in a model's place.
     """
 
     model: str
     suites: tuple[str, ...]
     out: Path
     base_url: str | None = None
+    agent: str | None = None
     user_model: str | None = None
     user_url: str | None = None
     limit: int = 0
@@ -74,7 +79,9 @@ class Suite(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A line of the plan. What it will take is None where nobody has measured it."""
+    """A line of the plan. What it will take is None where nobody has measured it. `detectable` is
+    the smallest gain, from 0 to 1, that a comparison of two such runs finds four times in five.
+    """
 
     part: str
     items: int
@@ -83,13 +90,21 @@ class Row(Struct, frozen=True):
     prompt_tokens: int | None
     completion_tokens: int | None
     usd: float | None
+    detectable: float
 
 
 def plan(settings: Settings) -> list[Suite]:
     """The suites with their items. Raises `UnknownName` and, where a harness, data or an endpoint
     is missing, `InputError`.
     """
-    return [_suite(settings, name, parts) for name, parts in chosen(settings.suites).items()]
+    found = chosen(settings.suites)
+    foreign = [name for name in found if name not in OWN]
+    if foreign and (settings.agent is not None or settings.model == "random"):
+        raise InputError(
+            f"{settings.agent or settings.model!r} plays live worlds alone, not "
+            f"{', '.join(foreign)}; give --suite provegym or heldout"
+        )
+    return [_suite(settings, name, parts) for name, parts in found.items()]
 
 
 def chosen(suites: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -109,9 +124,9 @@ def chosen(suites: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def _suite(settings: Settings, name: str, parts: tuple[str, ...]) -> Suite:
     absent: dict[str, str] = {}
     environment = None
-    if name == "heldout":
+    if name in OWN:
         if settings.tasks is None:
-            raise InputError("the suite heldout needs tasks: give a file of them with --tasks")
+            raise InputError(f"the suite {name} needs tasks: give a file of them with --tasks")
         every = heldout_suite.names(settings.tasks)
         one = sampled(settings, name, "tasks", every)  # the parts are judged on the same episodes
         return Suite(name, None, dict.fromkeys(parts, one))
@@ -158,10 +173,11 @@ def forecast(
 def _row(
     part: str, items: int, trials: int, load: Load | None, prices: tuple[float, float] | None
 ) -> Row:
+    sees = power.detectable(items, trials)
     if load is None:
-        return Row(part, items, trials, None, None, None, None)
+        return Row(part, items, trials, None, None, None, None, sees)
     tries = items * trials
     prompt, completion = tries * load.prompt, tries * load.completion
     usd = (prompt * prices[0] + completion * prices[1]) / 1e6 if prices else None
     requests = round(tries * load.requests)
-    return Row(part, items, trials, requests, round(prompt), round(completion), usd)
+    return Row(part, items, trials, requests, round(prompt), round(completion), usd, sees)

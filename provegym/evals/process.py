@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from provegym.errors import InfrastructureError
 
+TIED = Path(__file__).parent / "inside" / "tied.py"
 LOOK_EVERY = 0.5
 """Seconds between two looks at what the process has written."""
 TOLD = 5
@@ -27,12 +29,13 @@ def run(
     """Run to the end, `look` being called again and again and once more after it; what it printed.
 
     `answer` is what it reads, `log` the file of all it prints. Raises `InfrastructureError` for an
-    exit code other than 0, unless it `may_fail`. The process does not outlive an interrupt.
+    exit code other than 0, unless it `may_fail`. The process does not outlive us, not even a kill
+    (on Linux).
     """
     folder.mkdir(parents=True, exist_ok=True)
     with log.open("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
-            [str(part) for part in command],
+            [sys.executable, "-P", "-S", str(TIED), *map(str, command)],
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.PIPE,

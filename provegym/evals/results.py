@@ -15,8 +15,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from provegym.errors import InfrastructureError, InputError
+from provegym.evals import comparison
+from provegym.evals.comparison import Comparison
 from provegym.evals.items import Item
-from provegym.evals.stats import Estimate, mean, paired_difference
+from provegym.evals.stats import Estimate, rate
 from provegym.records import write_atomic
 
 SCHEMA = 1
@@ -88,13 +90,15 @@ class Evaluation(Struct, frozen=True):
 
 
 class Compared(Struct, frozen=True):
-    """A part in two evaluations: the difference with its interval, or why there is none."""
+    """A part in two evaluations: the difference with its interval and p-values, or why there is
+    none.
+    """
 
     suite: str
     part: str
     before: Estimate | None = None
     after: Estimate | None = None
-    gain: Estimate | None = None
+    tested: Comparison | None = None
     why_not: str = ""
     remark: str = ""
 
@@ -121,7 +125,7 @@ def result(
         raise InfrastructureError(
             f"the simulated user failed in all items of {suite}/{part}; choose another --user-model"
         )
-    return Result(suite, part, mean(scores), floor, ceiling, states, scores, pins)
+    return Result(suite, part, rate(scores), floor, ceiling, states, scores, pins)
 
 
 def write(found: Evaluation, path: Path) -> None:
@@ -165,23 +169,32 @@ def _check_pins(path: Path, raw: Any) -> None:
 
 
 def compare(before: Evaluation, after: Evaluation, seed: int = 0) -> list[Compared]:
-    """Each part that both have. Raises `InputError` where they share none."""
+    """Each part that both have, all differences corrected together. Raises `InputError` where they
+    share no part.
+    """
     known = {(r.suite, r.part): r for r in before.results}
     both = [(known[r.suite, r.part], r) for r in after.results if (r.suite, r.part) in known]
     if not both:
         raise InputError("the two evaluations have no part in common")
-    return [_compared(old, new, seed) for old, new in both]
+    alike = [(old, new) for old, new in both if not differing(old.pins, new.pins)]
+    cells = {f"{new.suite}/{new.part}": (old.scores, new.scores) for old, new in alike}
+    tested = comparison.compare(cells, seed)
+    return [_compared(old, new, tested.get(f"{new.suite}/{new.part}")) for old, new in both]
 
 
-def _compared(old: Result, new: Result, seed: int) -> Compared:
+def _compared(old: Result, new: Result, tested: Comparison | None) -> Compared:
     differ = differing(old.pins, new.pins)
-    if differ:
-        why = "; ".join(f"{name} {a!r} and {b!r}" for name, (a, b) in differ.items())
-        return Compared(new.suite, new.part, old.score, new.score, why_not=why)
-    gain = paired_difference(old.scores, new.scores, seed)
-    unknown = UNSTATED in (old.pins.template_hash, new.pins.template_hash)
+    why = "; ".join(f"{name} {_short(a)} and {_short(b)}" for name, (a, b) in differ.items())
+    if not differ and tested is None:
+        why = "no item was scored in both"
+    unknown = not why and UNSTATED in (old.pins.template_hash, new.pins.template_hash)
     remark = "the endpoint does not state its chat template" if unknown else ""
-    return Compared(new.suite, new.part, old.score, new.score, gain, remark=remark)
+    return Compared(new.suite, new.part, old.score, new.score, tested, why, remark)
+
+
+def _short(value: Any) -> str:
+    """A pin's value; of a hash its beginning."""
+    return repr(value[:12] if isinstance(value, str) and len(value) == 64 else value)
 
 
 def differing(old: Pins, new: Pins) -> dict[str, tuple[Any, Any]]:

@@ -3,6 +3,7 @@
 OUT/results.json          what was measured, with all it depends on
 OUT/settings.json         what it was measured with; another choice is refused
 OUT/SUITE/...             what the benchmark's program wrote, from which a killed run goes on
+OUT/../leaderboard.jsonl  where the suite provegym enters who was measured
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from msgspec import structs
 
 from provegym import __version__, worlds
 from provegym.errors import InfrastructureError, InputError, ManifestMismatch
-from provegym.evals import bfcl, harness, heldout_suite, tau2, teval
-from provegym.evals.items import Item, Job, Policy, Roles, by_part, key
-from provegym.evals.plan import Settings, Suite, plan
+from provegym.evals import benchmark, bfcl, harness, heldout_suite, tau2, teval
+from provegym.evals.heldout_suite import Player, Plays
+from provegym.evals.items import Item, Job, Policy, by_part, key
+from provegym.evals.plan import OWN, Settings, Suite, plan
 from provegym.evals.results import UNSTATED, Evaluation, Pins, Result, means, result, write
 from provegym.llm.relay import Remote, Traffic, check, stated
 from provegym.records import content_hash, read_tasks, write_atomic
+from provegym.rollout import policies
 
 POLICIES: tuple[Policy, ...] = ("noop", "oracle")
 """Models that are none: they measure the floor and the ceiling."""
@@ -33,9 +36,12 @@ Followed = Callable[[int, int], None]
 
 
 def evaluate(
-    settings: Settings, tell: Tell = lambda line: None, advance: Followed = lambda done, of: None
+    settings: Settings,
+    tell: Tell = lambda line: None,
+    advance: Followed = lambda done, of: None,
+    agent: Plays | None = None,
 ) -> Evaluation:
-    """Measure the model on every suite, and write OUT/results.json.
+    """Measure the model, or the `agent` in its place, on every suite; write OUT/results.json.
 
     What an interrupted run finished is not asked for again. Raises what `plan` does,
     `ManifestMismatch` where OUT was made with other settings, and where an endpoint cannot be
@@ -43,7 +49,7 @@ def evaluate(
     """
     suites = plan(settings)
     claim(settings)
-    runs = [_Suite(settings, suite, tell, advance) for suite in suites]
+    runs = [_Suite(settings, suite, tell, advance, agent) for suite in suites]
     found = [part for run in runs for part in run.results()]
     abilities = {"teval": teval.abilities(means(r for r in found if r.suite == "teval"))}
     evaluation = Evaluation(
@@ -75,11 +81,25 @@ def claim(settings: Settings) -> None:
             )
 
 
+def board(out: Path) -> Path:
+    """The leaderboard of all that is measured beside `out`."""
+    return out.parent / "leaderboard.jsonl"
+
+
 class _Suite:
     """One suite of one run."""
 
-    def __init__(self, settings: Settings, suite: Suite, tell: Tell, advance: Followed) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        suite: Suite,
+        tell: Tell,
+        advance: Followed,
+        agent: Plays | None,
+    ) -> None:
         self.settings, self.suite, self.tell, self.advance = settings, suite, tell, advance
+        self.agent = agent
+        self.own = suite.name in OWN
         self.folder = settings.out / suite.name
         self.traffic: list[Traffic] = []
 
@@ -89,7 +109,7 @@ class _Suite:
         self.tell(f"{self.suite.name}: {self.settings.model}")
         items = by_part(self.asked())
         shared = self.pins()
-        return [
+        found = [
             result(
                 self.suite.name,
                 part,
@@ -100,14 +120,36 @@ class _Suite:
             )
             for part, names in self.suite.wanted.items()
         ]
+        if self.suite.name == "provegym":
+            self.enter(shared)
+        return found
+
+    def enter(self, pins: Pins) -> None:
+        """Enter who was measured on the leaderboard beside OUT."""
+        s = self.settings
+        kind: benchmark.Kind
+        if self.agent:
+            kind, shape = "agent", {"agent": s.agent, "seconds": s.timeout}
+        else:
+            kind = "policy" if self.is_policy() else "model"
+            shape = {**pins.sampling, "weights_hash": pins.weights_hash}
+        who = benchmark.Contestant(s.model, kind, shape)
+        date = pins.date.partition("T")[0]
+        entry = benchmark.entry(self.folder, who, trials=s.trials, seed=s.seed, date=date)
+        benchmark.enter(entry, board(s.out))
+
+    def is_policy(self) -> bool:
+        """Whether the model is none: a policy of ours plays in its place."""
+        known = policies.POLICIES if self.own else POLICIES
+        return self.settings.model in known and self.agent is None
 
     def asked(self) -> list[Item]:
         """All items of the model, judged. Raises where some could not be had."""
-        if self.settings.model in POLICIES:
-            policy: Policy = "noop" if self.settings.model == "noop" else "oracle"
-            return self.bounded(policy, self.folder, self.settings.trials)
-        remotes = self.remotes()
-        found = self.played(dict(remotes), self.folder, self.settings.trials)
+        if self.is_policy():
+            return self.bounded(self.settings.model, self.folder, self.settings.trials)
+        remotes = {} if self.agent else self.remotes()
+        player = self.agent or dict(remotes)
+        found = self.played(player, self.folder, self.settings.trials)
         self.traffic = [remote.traffic for remote in remotes.values()]
         check(remotes)
         if missing := self.missing(found, self.settings.trials):
@@ -146,21 +188,22 @@ class _Suite:
         )
         return [item for item in wanted if item not in known]
 
-    def played(self, roles: Roles, folder: Path, trials: int) -> list[Item]:
-        """Let roles play, and collect what was judged, each item once."""
+    def played(self, player: Player, folder: Path, trials: int) -> list[Item]:
+        """Let somebody play, and collect what was judged, each item once."""
         kept: dict[str, Item] = {}
 
         def keep(item: Item) -> None:
             kept[item.id] = item
 
-        if self.suite.name == "heldout":
-            self.heldout(roles, folder, keep, trials)
+        if self.own:
+            self.live(player, folder, keep, trials)
         else:
             drivers: Mapping[str, Any] = {"bfcl": bfcl, "tau2": tau2, "teval": teval}
-            drivers[self.suite.name].play(self.job(folder, trials), roles, keep)
+            drivers[self.suite.name].play(self.job(folder, trials), player, keep)
         return list(kept.values())
 
-    def heldout(self, player: Roles | Policy, folder: Path, keep: Any, trials: int) -> None:
+    def live(self, player: Player, folder: Path, keep: Any, trials: int) -> None:
+        """Let somebody play on worlds of ours."""
         s = self.settings
         assert s.tasks
         names = next(iter(self.suite.wanted.values()))
@@ -195,46 +238,57 @@ class _Suite:
         )
 
     def bound(self, policy: Policy) -> dict[str, float]:
-        """What a known policy scores on the same items; measured once for each choice of them."""
+        """What a known policy scores on the same items; measured once for each choice of them.
+
+        On worlds of ours it takes seconds, and its traces belong to what is entered.
+        """
+        if self.own:
+            return self.measured(policy)
         pins = structs.replace(self.pins(), items_hash=_hash(self.suite.wanted))
         parts = (pins.harness_hash, pins.packages_hash, pins.data_hash, pins.items_hash, policy)
         mark = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
         path = harness.root(self.settings.cache) / "bounds" / f"{self.suite.name}-{mark}.json"
         if not path.exists():
-            self.tell(f"{self.suite.name}: measuring what {policy} scores")
-            items = self.bounded(policy, self.folder / policy, 1)
-            if missing := self.missing(items, 1):
-                raise InfrastructureError(
-                    f"{policy} left {len(missing)} items of {self.suite.name}"
-                )
-            scores = {part: [i.score or 0.0 for i in some] for part, some in by_part(items).items()}
-            found = {part: sum(some) / len(some) for part, some in scores.items()}
-            write_atomic(path, [json.dumps(found).encode()])
+            write_atomic(path, [json.dumps(self.measured(policy)).encode()])
         read: dict[str, float] = json.loads(path.read_text("utf-8"))
         return read
 
-    def bounded(self, policy: Policy, folder: Path, trials: int) -> list[Item]:
-        """The items of a known policy."""
+    def measured(self, policy: Policy) -> dict[str, float]:
+        """The means of a known policy, by part."""
+        self.tell(f"{self.suite.name}: measuring what {policy} scores")
+        items = self.bounded(policy, self.folder / policy, 1)
+        if missing := self.missing(items, 1):
+            raise InfrastructureError(f"{policy} left {len(missing)} items of {self.suite.name}")
+        scores = {part: [i.score or 0.0 for i in some] for part, some in by_part(items).items()}
+        return {part: sum(some) / len(some) for part, some in scores.items()}
+
+    def bounded(self, name: str, folder: Path, trials: int) -> list[Item]:
+        """The items of a known policy.
+
+        One part after the other: parts of BFCL begin with the same words and have other gold calls.
+        """
+        if self.own:
+            return self.played(name, folder, trials)
+        policy: Policy = "noop" if name == "noop" else "oracle"
         kept: dict[str, Item] = {}
 
         def keep(item: Item) -> None:
             kept[item.id] = item
 
-        if self.suite.name == "heldout":
-            self.heldout(policy, folder, keep, trials)
-            return list(kept.values())
-        job = self.job(folder, trials)
-        if self.suite.name == "tau2":
-            tau2.play_scripted(job, policy, keep)
-        else:
-            driver = bfcl if self.suite.name == "bfcl" else teval
-            driver.play(job, driver.scripted(job, policy), keep)
+        whole = self.job(folder, trials)
+        for part, names in self.suite.wanted.items():
+            job = structs.replace(whole, wanted={part: names})
+            if self.suite.name == "tau2":
+                tau2.play_scripted(job, policy, keep)
+            else:
+                driver = bfcl if self.suite.name == "bfcl" else teval
+                driver.play(job, driver.scripted(job, policy), keep)
         return list(kept.values())
 
     def pins(self) -> Pins:
         """What the scores depend on, but for the choice of items."""
         s = self.settings
-        told = {} if s.model in POLICIES else stated(s.model, s.base_url)
+        told = {} if self.agent or self.is_policy() else stated(s.model, s.base_url)
         harness_, version, marks, data = self.versions()
         return Pins(
             harness=harness_,
@@ -243,12 +297,12 @@ class _Suite:
             packages_hash=marks[1],
             data_hash=data,
             items_hash="",
-            route=ROUTES[self.suite.name],
+            route=TO_AN_AGENT if self.agent else ROUTES[self.suite.name],
             model=s.model,
             weights_hash=told.get("weights_hash") or UNSTATED,
             template_hash=s.template_hash or told.get("template_hash") or UNSTATED,
             sampling={
-                "temperature": _first(s.temperature, TEMPERATURES[self.suite.name]),
+                "temperature": _first(s.temperature, TEMPERATURES.get(self.suite.name)),
                 "max_tokens": _first(s.max_tokens, MOST_TOKENS.get(self.suite.name)),
             },
             seed=s.seed,
@@ -284,10 +338,12 @@ ROUTES = {
     "bfcl": bfcl.ROUTE,
     "tau2": f"text, {tau2.SPLIT} split, agent and user over chat completions",
     "teval": "prompts over chat completions",
-    "heldout": "chat completions with native tools",
+    **dict.fromkeys(OWN, "chat completions with native tools"),
 }
-TEMPERATURES = {"bfcl": bfcl.TEMPERATURE, "tau2": tau2.TEMPERATURE, "teval": 0.0, "heldout": None}
-"""The benchmarks' own."""
+TO_AN_AGENT = "MCP over Streamable HTTP"
+"""The route to a program that is measured in a model's place."""
+TEMPERATURES = {"bfcl": bfcl.TEMPERATURE, "tau2": tau2.TEMPERATURE, "teval": 0.0}
+"""The benchmarks' own; an endpoint's on worlds of ours."""
 MOST_TOKENS = {"teval": teval.MOST_TOKENS}
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Keep, Policy, Roles, State, key
-from provegym.llm.relay import FAULT, OVERFLOW, Relay, check
+from provegym.llm.relay import FAULT, GONE, OVERFLOW, Relay, check
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import write_atomic
 
@@ -168,7 +168,7 @@ def explained(talk: dict[str, Any], raised: Mapping[tuple[str, int], str]) -> bo
         return True
     why = note(talk) or raised.get((str(talk["task_id"]), int(talk["trial"])), "")
     talk["reward_info"]["info"] = {"note": why}
-    return bool(why) and FAULT.search(why) is None
+    return bool(why) and not any(mark.search(why) for mark in (FAULT, GONE))
 
 
 def play_scripted(job: Job, policy: Policy, keep: Keep) -> None:

@@ -35,6 +35,8 @@ MARK = "provegym-relay"
 """Begins every refusal of the relay; `MARK[ROLE] overflow` and `MARK[ROLE] fault` are its kinds."""
 OVERFLOW = re.compile(rf"{MARK}\[(\w+)\] overflow")
 FAULT = re.compile(rf"{MARK}\[(\w+)\] fault")
+GONE = re.compile(r"Connection error")
+"""What clients of OpenAI's library write down where the relay itself is gone, killed with us."""
 _FORWARDED = (
     *("messages", "tools", "tool_choice", "temperature", "top_p", "max_tokens", "seed", "stop"),
     *("max_completion_tokens", "response_format", "parallel_tool_calls"),

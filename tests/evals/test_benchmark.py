@@ -10,22 +10,22 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict, replace
 
-from provegym import cli, contestants, records
+from provegym import cli, records
 from provegym.config import Synth
-from provegym.contestants import Effort
-from provegym.errors import InfrastructureError, InputError
+from provegym.errors import InputError
 from provegym.evals import benchmark
-from provegym.evals.benchmark import Contestant, Entry, Seal, published, read_board
+from provegym.evals.benchmark import Entry, Seal, published, read_board
 from provegym.evals.canary import CANARY
 from provegym.evals.leaderboard import render
+from provegym.evals.plan import Settings
 from provegym.evals.stats import share
+from provegym.evals.suites import evaluate
 from provegym.graph.build import build
 from provegym.llm.scripted import ScriptedServer, fails, says
-from provegym.rollout.summary import TraceSummary
 from provegym.servers import load
 from provegym.synth.make import Plan
 from provegym.synth.pipeline import synthesize
-from provegym.types import Task, Trace, Usage
+from provegym.types import Task, Trace
 
 ROOT = Path(__file__).parents[2]
 SERVERS = ("email", "calendar")
@@ -50,8 +50,9 @@ def tasks(made: Path) -> Path:
 
 
 def entered(tasks: Path, folder: Path, policy: str, trials: int = 1) -> Entry:
-    who = contestants.model(policy, Effort(trials=trials))
-    return benchmark.run(tasks, folder, who, trials=trials, seed=0, date="2026-03-02")[0]
+    """The entry of a policy measured in `folder/POLICY`, on `folder`'s leaderboard."""
+    evaluate(Settings(policy, ("provegym",), folder / policy, tasks=tasks, trials=trials))
+    return read_board(folder / "leaderboard.jsonl")[-1]
 
 
 # -- the seal ------------------------------------------------------------------------------------
@@ -84,7 +85,7 @@ def test_a_new_secret_has_256_bits_is_private_and_is_never_replaced(tmp_path: Pa
 
 def test_a_seal_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None:
     benchmark.new_seal(published().name, tmp_path / "forged")
-    with pytest.raises(InputError, match="is not the seal of test-1"):
+    with pytest.raises(InputError, match="is not the seal of test-2"):
         benchmark.read_seal(tmp_path / "forged")
 
 
@@ -158,7 +159,7 @@ def test_a_run_that_was_killed_ends_with_the_entry_of_one_that_was_not(
 ) -> None:
     whole = entered(tasks, tmp_path / "whole", "random", trials=2)
     entered(tasks, tmp_path / "killed", "random", trials=2)
-    traces = next((tmp_path / "killed").rglob("random.traces.jsonl"))
+    traces = tmp_path / "killed" / "random" / "provegym" / "traces.jsonl"
     manifest = records.read_manifest(traces)
     assert manifest
     records.write_manifest(traces, replace(manifest, complete=False))
@@ -170,48 +171,79 @@ def test_a_run_that_was_killed_ends_with_the_entry_of_one_that_was_not(
 def test_a_second_measurement_replaces_the_first_and_leaves_others(
     tasks: Path, tmp_path: Path
 ) -> None:
-    for policy in ("noop", "oracle", "noop"):
+    for policy in ("noop", "oracle"):
         entered(tasks, tmp_path, policy)
+    entered(tasks, tmp_path, "noop")
     names = [entry.name for entry in read_board(tmp_path / "leaderboard.jsonl")]
     assert names == ["oracle", "noop"]
 
 
-def test_where_episodes_were_lost_nothing_is_entered(tasks: Path, tmp_path: Path) -> None:
-    lost = TraceSummary(3, 1, 0, {}, {}, {}, 0, {"ModelFault": 1}, Usage())
-    who = Contestant("m", "model", {}, lambda tasks, traces: lost)
-    with pytest.raises(InfrastructureError, match=r"1 episodes were lost .* --retry-masked"):
-        benchmark.run(tasks, tmp_path, who, trials=1, seed=0, date="2026-03-02")
-    assert not (tmp_path / "leaderboard.jsonl").exists()
-
-
-def test_a_model_behind_an_endpoint_is_measured_once_the_endpoint_is_well(
+def test_a_model_behind_an_endpoint_is_entered_once_no_episode_is_lost(
     tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ScriptedServer(lambda request: fails(400) if ill else says("No.")) as server:
-        command = ["benchmark", "model", str(tasks), "--policy", "openai:m", "--base-url"]
-        command += [server.url, "--out", str(tmp_path), "--json"]
+        command = ["eval", "m", "--suite", "provegym", "--tasks", str(tasks), "--base-url"]
+        command += [server.url, "--out", str(tmp_path / "m"), "--patience", "0"]
         ill = True
-        assert cli.call(command) == 1
-        assert "lost to faults" in capsys.readouterr().err
+        assert cli.call(command) != 0
+        assert not (tmp_path / "leaderboard.jsonl").exists()
         ill = False
-        assert cli.call([*command, "--retry-masked"]) == 0
-    entry = json.loads(capsys.readouterr().out)
-    assert entry["scores"]["success"] == entry["floor"]
-    assert entry["settings"]["policy"] == "openai:m"
-    [traces] = tmp_path.rglob("openai-m.traces.jsonl")
-    assert len(list(records.read(traces, Trace))) == LIMIT
+        assert cli.call(command) == 0
+    assert "entered for the split own: " in capsys.readouterr().out
+    [entry] = read_board(tmp_path / "leaderboard.jsonl")
+    assert entry.scores["success"] == entry.floor
+    assert (entry.name, entry.kind) == ("m", "model")
+    traces = list(records.read(tmp_path / "m" / "provegym" / "traces.jsonl", Trace))
+    assert len(traces) == LIMIT
+
+
+def test_a_whole_split_keeps_its_hash_its_canary_and_its_secrecy(
+    tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = replace(published(), name="mine", tasks_hash=records.content_hash(tasks))
+    monkeypatch.setattr(benchmark, "published", lambda: known)
+    assert entered(tasks, tmp_path, "noop").split == "mine"
+    own = tmp_path / "noop" / "provegym" / "tasks.jsonl"
+    assert own.read_bytes() == tasks.read_bytes()
+    assert own.stat().st_mode & 0o077 == 0
+    few = Settings("noop", ("provegym",), tmp_path / "few", tasks=tasks, limit=2)
+    evaluate(few)
+    part = tmp_path / "few" / "provegym" / "tasks.jsonl"
+    assert part.read_text("utf-8").count(CANARY) == 2
+    assert read_board(tmp_path / "leaderboard.jsonl")[-1].split == "own"
+
+
+def test_results_of_the_benchmark_say_what_they_depend_on(tasks: Path, tmp_path: Path) -> None:
+    settings = Settings("random", ("provegym",), tmp_path / "out", tasks=tasks)
+    results = evaluate(settings).results
+    assert [row.part for row in results] == ["success", "strict", "paper"]
+    assert {row.pins.data_hash for row in results} == {records.content_hash(tasks)}
+    [entry] = read_board(tmp_path / "leaderboard.jsonl")
+    assert [row.score.mean for row in results] == [
+        entry.scores[name].mean for name in ("success", "reward", "reward_paper")
+    ]
+    assert (results[0].floor, results[0].ceiling) == (entry.floor.mean, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "agent"), [("random", []), ("reader", ["--agent", "python my_agent.py"])]
+)
+def test_official_harnesses_measure_models_alone(
+    model: str, agent: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.call(["eval", model, "--suite", "bfcl/base,heldout", *agent]) == 2
+    assert "plays live worlds alone, not bfcl; give --suite provegym" in capsys.readouterr().err
 
 
 def test_the_example_agent_is_scored_through_the_gateway(tasks: Path, tmp_path: Path) -> None:
     few = tmp_path / "few.jsonl"
     few.write_bytes(b"".join(tasks.read_bytes().splitlines(keepends=True)[:2]))
     agent = f"{sys.executable} {ROOT / 'examples' / 'mcp_agent.py'}"
-    command = ["benchmark", "agent", str(few), "--command", agent, "--name", "reader"]
-    assert cli.call([*command, "--out", str(tmp_path), "--json"]) == 0
+    command = ["eval", "reader", "--suite", "provegym", "--tasks", str(few), "--agent", agent]
+    assert cli.call([*command, "--out", str(tmp_path / "reader"), "--json"]) == 0
     [entry] = read_board(tmp_path / "leaderboard.jsonl")
     assert (entry.name, entry.kind, entry.tasks) == ("reader", "agent", 2)
-    [path] = tmp_path.rglob("reader.traces.jsonl")
-    traces = list(records.read(path, Trace))
+    traces = list(records.read(tmp_path / "reader" / "provegym" / "traces.jsonl", Trace))
     assert all(call.outcome == "ok" for trace in traces for call in trace.calls)
     assert entry.scores["calls"].mean == sum(len(trace.calls) for trace in traces) / 2
 
@@ -219,8 +251,8 @@ def test_the_example_agent_is_scored_through_the_gateway(tasks: Path, tmp_path: 
 def test_an_agent_that_is_no_program_is_refused(
     tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["benchmark", "agent", str(tasks), "--command", "no-such-agent", "--name", "x"]
-    assert cli.call([*command, "--out", str(tmp_path)]) == 2
+    command = ["eval", "x", "--suite", "provegym", "--tasks", str(tasks)]
+    assert cli.call([*command, "--agent", "no-such-agent", "--out", str(tmp_path / "x")]) == 2
     assert "'no-such-agent' starts no program" in capsys.readouterr().err
 
 
@@ -256,8 +288,14 @@ def test_a_board_without_entries_says_so() -> None:
     assert "Nobody has been measured yet." in render([], published())
 
 
-def test_a_plan_tells_episodes_and_what_can_be_seen(tasks: Path) -> None:
-    told = benchmark.outlook(tasks, 2)
-    assert told.startswith("16 tasks x 2 = 32 episodes; with 1 trial you can see ")
-    assert "; with 2, " in told
-    assert "; with 4, " in told
+def test_a_plan_tells_what_comparing_two_such_runs_can_see(
+    tasks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["eval", "m", "--suite", "provegym/success", "--tasks", str(tasks), "--trials", "2"]
+    assert cli.call([*command, "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    # By hand: (1.95996 + 0.84162) sqrt((1/64 + 2 (1/6) / trials) / 16)
+    assert "with 1 trial you can see 41.4 points; with 2, 29.9; with 4, 22.0" in told
+    assert cli.call([*command, "--dry-run", "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["plan"]
+    assert row["detectable"] == pytest.approx(0.29904, abs=1e-5)

@@ -37,12 +37,12 @@ PINS = Pins(
 )
 
 
-def scored(*scores: float | None, pins: Pins = PINS) -> Result:
+def scored(*scores: float | None, pins: Pins = PINS, part: str = "base") -> Result:
     items = [
-        Item(f"base/{n}/0", "base", str(n), 0, s, "scored" if s is not None else "user_fault")
+        Item(f"{part}/{n}/0", part, str(n), 0, s, "scored" if s is not None else "user_fault")
         for n, s in enumerate(scores)
     ]
-    return result("bfcl", "base", items, pins, 0.0, 1.0)
+    return result("bfcl", part, items, pins, 0.0, 1.0)
 
 
 def test_a_simulated_users_fault_is_counted_and_no_zero() -> None:
@@ -81,9 +81,30 @@ def test_two_models_are_compared_item_by_item() -> None:
     trained = replace(PINS, model="n", weights_hash="v", template_hash="u")
     before, after = scored(0.0, 0.0, 1.0), scored(1.0, 0.0, 1.0, pins=trained)
     (found,) = compare(Evaluation("m", (before,)), Evaluation("n", (after,)))
-    assert found.gain
-    assert found.gain.mean == pytest.approx(1 / 3)
+    assert found.tested
+    assert found.tested.gain.mean == pytest.approx(1 / 3)
     assert found.why_not == ""
+
+
+def test_p_values_are_mcnemars_and_corrected_over_all_parts_that_can_be_compared() -> None:
+    old = [scored(*[0.0] * 6), scored(0.0, part="miss_func"), scored(0.0, part="miss_param")]
+    new = [scored(*[1.0] * 6), scored(0.0, part="miss_func")]
+    new += [scored(1.0, pins=replace(PINS, version="2"), part="miss_param")]
+    found = compare(Evaluation("m", tuple(old)), Evaluation("n", tuple(new)))
+    # By hand: six gains and no loss have 2 / 2^6; the smaller of two p-values is doubled.
+    p_values = [(row.tested.p, row.tested.holm) for row in found if row.tested]
+    assert p_values == [(0.03125, 0.0625), (1.0, 1.0)]
+    assert found[2].why_not == "version '1' and '2'"
+
+
+def test_parts_without_an_item_in_common_say_so() -> None:
+    (found,) = compare(Evaluation("m", (scored(None, 1.0),)), Evaluation("n", (scored(1.0, None),)))
+    assert found.why_not == "no item was scored in both"
+
+
+def test_a_score_of_nothing_on_few_items_claims_little() -> None:
+    # Wilson's upper end for 0 of 20: z^2 / (20 + z^2) with z = 1.96.
+    assert scored(*[0.0] * 20).score.high == pytest.approx(0.1611, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +114,7 @@ def test_two_models_are_compared_item_by_item() -> None:
 def test_what_differs_besides_the_model_is_said_instead(change: dict[str, Any]) -> None:
     other = scored(1.0, pins=replace(PINS, **change))
     (found,) = compare(Evaluation("m", (scored(0.0),)), Evaluation("m", (other,)))
-    assert found.gain is None
+    assert found.tested is None
     assert next(iter(change)) in found.why_not
 
 
@@ -112,7 +133,9 @@ def test_the_command_shows_and_compares(tmp_path: Path, capsys: pytest.CaptureFi
     write(Evaluation("m", (scored(0.0, 1.0),)), tmp_path / "a.json")
     write(Evaluation("n", (scored(1.0, 1.0),)), tmp_path / "b.json")
     assert cli.call(["eval", f"{tmp_path}/b.json", "--against", f"{tmp_path}/a.json"]) == 0
-    assert "0.500 [0.000, 1.000]" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "0.500 [0.000, 1.000]" in told
+    assert "p (Holm)" in told
     assert cli.call(["eval", f"{tmp_path}/a.json"]) == 0
     assert "bfcl/base" in capsys.readouterr().out
     assert cli.call(["eval", "qwen"]) == 2

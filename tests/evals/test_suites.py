@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +16,9 @@ import pytest
 from msgspec.structs import replace
 
 from provegym.errors import EndpointDown, InputError, ManifestMismatch
-from provegym.evals import bfcl, tau2, teval
+from provegym.evals import bfcl, plan, tau2, teval
 from provegym.evals.harness import Environment
-from provegym.evals.items import Item, Job, Roles
+from provegym.evals.items import Item, Job, Roles, json_lines
 from provegym.evals.plan import Settings, sampled
 from provegym.evals.suites import evaluate
 from provegym.llm.relay import Remote
@@ -23,6 +27,7 @@ from provegym.llm.scripted import Json, Response, ScriptedServer, fails, says
 BROKEN = Response(body=b'{"choices": [')
 CUT = Response(body=says("lost").body, cut=True)
 LIMITED = fails(429, "slow down")
+START = "from provegym.entry import main; main()"
 
 
 def gold(environment: Environment, wanted: list[str]) -> Callable[[Json], Response]:
@@ -91,6 +96,80 @@ def test_what_an_endpoint_that_went_down_had_answered_is_not_asked_for_again(
     assert result.scores == {name: [1.0] for name in wanted}
     with pytest.raises(ManifestMismatch, match="limit 2, but 3"):
         evaluate(replace(told, limit=3))
+
+
+def test_the_oracle_knows_parts_apart_that_begin_with_the_same_words(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "sampled", lambda told, suite, part, names: [f"multi_turn_{part}_15"])
+    parts = ("bfcl/base", "bfcl/miss_func")
+    found = evaluate(replace(settings, model="oracle", suites=parts))
+    assert [(row.part, row.score.mean) for row in found.results] == [
+        ("base", 1.0),
+        ("miss_func", 1.0),
+    ]
+
+
+def test_a_run_killed_in_the_middle_asks_for_nothing_twice_and_ends_as_one_that_was_not(
+    settings: Settings, bfcl_environment: Environment, harnesses: Path
+) -> None:
+    told = replace(settings, limit=3)
+    wanted = wanted_of(told, bfcl_environment)
+    right = gold(bfcl_environment, wanted)
+    done: list[str] = []
+    victim: subprocess.Popen[bytes] | None = None
+
+    async def script(request: Json) -> Response:
+        question = request["messages"][0]["content"]
+        done.append(question)
+        if victim and question != done[0]:  # the first is answered; the second is in the middle
+            await until(lambda: answered(told.out) == 1)
+            victim.kill()
+            return Response(hold=True)
+        return right(request)
+
+    command = ["eval", "m", "--suite", "bfcl/base", "--limit", "3", "--concurrency", "1"]
+    command += ["--harnesses", str(harnesses), "--out", str(told.out), "--base-url"]
+    with ScriptedServer(script) as server:
+        run = [sys.executable, "-c", START, *command, server.url, "--patience", "30"]
+        victim = subprocess.Popen(run, stderr=subprocess.DEVNULL)
+        assert victim.wait() == -signal.SIGKILL
+        victim, finished = None, done[0]
+        asyncio.run(until(lambda: not working_in(told.out)))
+        assert answered(told.out) == 1
+        server.seen.clear()
+        done.clear()
+        (result,) = evaluate(replace(told, base_url=server.url, concurrency=1)).results
+    assert len(set(done)) == 2
+    assert finished not in done
+    assert result.scores == {name: [1.0] for name in wanted}
+    assert (result.score.n, result.states) == (3, {"scored": 3})
+
+
+def answered(out: Path) -> int:
+    """Entries that BFCL has written an answer of."""
+    own = out / "bfcl" / "base"  # not what the floor and the ceiling were measured with
+    return len(list(json_lines(next(own.rglob("BFCL_v4_*_result.json"), own / "none"))))
+
+
+def working_in(out: Path) -> list[Path]:
+    """Processes that work in a folder below `out`."""
+    found = [link for link in Path("/proc").glob("[0-9]*/cwd") if os.access(link, os.R_OK)]
+    return [link for link in found if os.path.realpath(link).startswith(str(out))]
+
+
+async def until(met: Callable[[], bool]) -> None:
+    while not met():
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("lost", ["provegym-relay[agent] fault: down", "Connection error."])
+def test_an_endpoint_that_was_gone_is_no_answer_of_the_model(lost: str) -> None:
+    assert bfcl.is_fault({"result": f"Error during inference: {lost}"})
+    assert not bfcl.is_fault({"result": f"The page says: {lost}"})
+    row = {"task_id": "0", "trial": 0, "skipped": True, "reward_info": {}}
+    assert not tau2.explained(row, {("0", 0): f"litellm.InternalServerError: {lost}"})
+    assert tau2.explained(row | {"reward_info": {}}, {("0", 0): "KeyError: 'name'"})
 
 
 def test_a_conversation_that_outgrows_the_model_is_its_own_fault_and_counted(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,12 +23,21 @@ def main(source: Path, job: Path, out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "item.json"
         evaluator = getattr(evaluators, asked["evaluator"])(str(file), **options)
-        scores = {}
-        for name, item in asked["items"].items():
-            file.write_text(json.dumps({name: item}), "utf-8")
-            found = evaluator.evaluate()
-            scores[name] = {field: float(found[field]) for field in asked["fields"]}
-    out.write_text(json.dumps(scores), "utf-8")
+        if asked["embedder"]:
+            scores(evaluator, file, asked)  # a rehearsal, for the texts that will be compared
+            evaluator.sentence_model.learn()
+        found = scores(evaluator, file, asked)
+    out.write_text(json.dumps(found), "utf-8")
+
+
+def scores(evaluator: Any, file: Path, asked: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """What the evaluator says of each item."""
+    found = {}
+    for name, item in asked["items"].items():
+        file.write_text(json.dumps({name: item}), "utf-8")
+        told = evaluator.evaluate()
+        found[name] = {field: float(told[field]) for field in asked["fields"]}
+    return found
 
 
 def load(source: Path, *, embeds: bool) -> Any:
@@ -54,17 +62,27 @@ def stand_in(name: str) -> ModuleType:
 
 
 def embedding() -> Any:
-    """`sentence_transformers`, whose models encode no text twice."""
+    """`sentence_transformers`, whose models note what is asked of them until they `learn` it, all
+    texts together and none twice: one at a time, the embeddings of T-Eval's plans take hours.
+    """
     import sentence_transformers
     import torch
 
     class Remembering(sentence_transformers.SentenceTransformer):  # type: ignore[misc]
-        def encode(self, texts: list[str], **options: Any) -> Any:
-            return torch.stack([self.one(text) for text in texts])
+        def __init__(self, path: str) -> None:
+            super().__init__(path)
+            self.known: dict[str, Any] = {}
 
-        @cache  # noqa: B019 - one model lives as long as the process
-        def one(self, text: str) -> Any:
-            return super().encode([text], convert_to_tensor=True, show_progress_bar=False)[0]
+        def encode(self, texts: str | list[str], **options: Any) -> Any:
+            if isinstance(texts, str):
+                return self.known.setdefault(texts, torch.ones(1))
+            return torch.stack([self.encode(text) for text in texts])
+
+        def learn(self) -> None:
+            texts = list(self.known)
+            if texts:
+                found = super().encode(texts, convert_to_tensor=True, show_progress_bar=False)
+                self.known = dict(zip(texts, found, strict=True))
 
     sentence_transformers.SentenceTransformer = Remembering
     return sentence_transformers
