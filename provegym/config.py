@@ -437,6 +437,9 @@ def changed_run(config: RunConfig, changes: Iterable[str]) -> RunConfig:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    shipped = Path(__file__).parent / path  # in an installation `configs/` lies in the package
+    if path.parts[:1] == ("configs",) and not path.exists() and shipped.exists():
+        path = shipped
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
