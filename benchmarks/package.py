@@ -34,10 +34,12 @@ class Figure(NamedTuple):
     unit: str
 
 
-def cpu(command: Sequence[str | Path]) -> float:
-    """Seconds of CPU of a command and its children. Raises CalledProcessError if it fails."""
+def cpu(command: Sequence[str | Path], path: str = "") -> float:
+    """Seconds of CPU of a command and its children, with `path` to find modules in. Raises
+    CalledProcessError if it fails.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    told = {**os.environ, "PYTHONPATH": path}
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", env=told)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -49,13 +51,13 @@ def megabytes(folder: Path) -> float:
     return sum(512 * stat.st_blocks for stat in files) / 1e6
 
 
-def starts(python: Path, repeats: int = 5) -> Iterator[Figure]:
-    """An import and the help, by an interpreter that finds provegym; medians, warm."""
+def starts(python: Path, path: str = "", repeats: int = 5) -> Iterator[Figure]:
+    """An import and the help, by an interpreter that finds provegym in `path`; medians, warm."""
     for what, words, target in (
         ("import provegym", ["-c", "import provegym"], IMPORT),
         ("provegym --help", ["-c", HELPS], HELP),
     ):
-        seconds = median(cpu([python, *words]) for _ in range(repeats))
+        seconds = median(cpu([python, *words], path) for _ in range(repeats))
         yield Figure(what, seconds, target, "s of CPU")
 
 
