@@ -245,6 +245,14 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert target.startswith("http") or (page.parent / target).exists(), (page, target)
 
 
+def test_every_page_stands_in_the_site_and_leads_nowhere_outside_of_it() -> None:
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = re.findall(r": ([\w-]+\.md)$", site, re.MULTILINE)
+    docs = {page.name: page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")}
+    assert sorted(listed) == sorted(docs)
+    assert [name for name, text in docs.items() if "](../" in text] == []
+
+
 def test_the_example_server_takes_less_than_sixty_lines_of_code() -> None:
     text = (ROOT / "examples" / "library_server" / "__init__.py").read_text("utf-8")
     told = {
