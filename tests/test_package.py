@@ -26,8 +26,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel as the build backend makes it, without a network."""
     pytest.importorskip("hatchling", reason="hatchling builds the wheel")
     out = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", out]
-    subprocess.run(build, check=True, cwd=ROOT, capture_output=True)
+    build = ["-m", "hatchling", "build", "--target", "wheel", "--directory", str(out)]
+    subprocess.run([sys.executable, *build], check=True, cwd=ROOT, capture_output=True)
     return next(out.glob("provegym-*.whl"))
 
 
@@ -98,9 +98,8 @@ def test_a_config_that_is_nowhere_is_one_line_and_2(installed: Path, tmp_path: P
 
 
 def test_an_installation_makes_tasks_and_scores_them(installed: Path, tmp_path: Path) -> None:
-    made = run(
-        installed, tmp_path, *"synth --limit 2 --seed 7 --servers budget --out t.jsonl".split()
-    )
+    told = ("--limit", "2", "--seed", "7", "--servers", "budget", "--out", "t.jsonl")
+    made = run(installed, tmp_path, "synth", *told)
     assert made.returncode == 0, made.stderr
     assert "2 certified tasks" in made.stdout
     where = subprocess.run(
