@@ -1,11 +1,11 @@
 # Each target sets itself up in .venv on the first call. Needs Python 3.11 or newer with pip and venv.
 PYTHON ?= python3
 WORKERS ?= 2
-EXTRAS := llm,train,gateway,ray,eval,data,dev
+EXTRAS := llm,train,gateway,ray,eval,data,docs,dev
 BIN := .venv/bin
 CHECKED := provegym provegym_verifiers tests benchmarks examples
 
-.PHONY: demo test test-verl test-adapters check long install clean
+.PHONY: demo test test-verl test-adapters check long wheel sbom docs install clean
 .DEFAULT_GOAL := test
 
 install: .venv/installed
@@ -53,6 +53,22 @@ check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict $(sort $(dir $(wildcard $(addsuffix /*.py,$(CHECKED)))))
+	$(BIN)/hadolint Dockerfile
+	$(MAKE) --no-print-directory docs
+
+# The wheel and the source archive, as an index would take them.
+wheel: install
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+
+# What is installed here, as CycloneDX and as a table of licences.
+sbom: install
+	mkdir -p dist
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.json $(BIN)/python
+	$(BIN)/pip-licenses --format markdown --with-urls --output-file dist/licenses.md
+
+docs: install
+	$(BIN)/zensical build --strict --clean
 
 # Hours: the demo, the laptop run, the tests through other trainers and those marked slow.
 long: demo test-verl test-adapters

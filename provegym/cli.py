@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="provegym",
     help="Reinforcement learning for multi-step tool use on live, stateful tool servers.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

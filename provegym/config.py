@@ -33,7 +33,6 @@ Style = Literal["spoken", "written"]
 Policy = Literal["smollm2", "tiny"]
 """`smollm2`: SmolLM2-135M-Instruct, dequantized from Q4, with LoRA; `tiny`: random, for tests."""
 
-
 PRESETS = Path(__file__).parent / "llm" / "presets"
 """A file for each teacher that is known by a short name."""
 
@@ -437,8 +436,9 @@ def changed_run(config: RunConfig, changes: Iterable[str]) -> RunConfig:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    shipped = Path(__file__).parent / path  # in an installation `configs/` lies in the package
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads((path if path.exists() else shipped).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

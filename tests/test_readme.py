@@ -3,6 +3,9 @@
 A ```console block holds commands after "$ " and what they print; a ```python block is a doctest.
 Blocks of one page share a folder and variables. As in a doctest, "..." stands for anything. What
 takes minutes is looked up instead of run: targets of the Makefile and configs of whole runs.
+
+Commands run in this process, since starting one takes a second; where `NEWCOMER` is set, as
+`.ci/newcomer` does, they are the installed ones, each a process of its own.
 """
 
 from __future__ import annotations
@@ -25,12 +28,17 @@ from typing import Any, NamedTuple
 import mcp.client.stdio  # noqa: F401  (keeps the standard error of its first import: the real one)
 import pytest
 
+import provegym
 from provegym import cli, servers
 from provegym.config import load
 from provegym.llm.scripted import Json, Response, ScriptedServer, says
 
 ROOT = Path(__file__).parents[1]
 NAMES = (
+    "install",
+    "concepts",
+    "reproduce",
+    "api",
     "tour",
     "reward",
     "datasets",
@@ -53,6 +61,8 @@ NAMES = (
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+HERE = Path(provegym.__file__).parents[1]
+"""Where the package that is tested lies: the checkout, or an installation."""
 ENDPOINT = "http://127.0.0.1:8000/v1"
 
 
@@ -122,15 +132,26 @@ def in_process(arguments: list[str]) -> str:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = cli.call(arguments)
-    errors = [line for line in err.getvalue().splitlines() if line.startswith("error: ")]
-    assert bool(errors) == (code != 0), err.getvalue()
-    return out.getvalue() + "".join(f"{line}\n" for line in errors)
+    return told(code, out.getvalue(), err.getvalue())
+
+
+def installed(arguments: list[str]) -> str:
+    """The same of the installed command, in a process of its own."""
+    done = subprocess.run(["provegym", *arguments], text=True, capture_output=True, check=False)
+    return told(done.returncode, done.stdout, done.stderr)
+
+
+def told(code: int, out: str, err: str) -> str:
+    """What a command says to who runs it: its output, and its error if it failed."""
+    errors = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert bool(errors) == (code != 0), err
+    return out + "".join(f"{line}\n" for line in errors)
 
 
 def in_shell(line: str) -> str:
     """What any other command prints; it finds this interpreter and the project."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(HERE)}
     done = subprocess.run(
         ["bash", "-euc", line], env=environment, text=True, capture_output=True, check=False
     )
@@ -157,7 +178,8 @@ def run(command: Command, endpoint: str) -> str | None:
     if look_up(words):
         return None
     if words[0] == "provegym":
-        return in_process([endpoint if word == ENDPOINT else word for word in words[1:]])
+        call = installed if "NEWCOMER" in os.environ else in_process
+        return call([endpoint if word == ENDPOINT else word for word in words[1:]])
     return in_shell(command.line)
 
 
@@ -220,6 +242,14 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in pages:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
             assert target.startswith("http") or (page.parent / target).exists(), (page, target)
+
+
+def test_every_page_stands_in_the_site_and_leads_nowhere_outside_of_it() -> None:
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = re.findall(r": ([\w-]+\.md)$", site, re.MULTILINE)
+    docs = {page.name: page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")}
+    assert sorted(listed) == sorted(docs)
+    assert [name for name, text in docs.items() if "](../" in text] == []
 
 
 def test_the_example_server_takes_less_than_sixty_lines_of_code() -> None:
