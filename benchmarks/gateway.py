@@ -50,7 +50,7 @@ def serve(peer: str) -> None:
 
     settings = Settings(port=0)
     app = PEERS[peer](settings)
-    with listen(settings) as listening:
+    with listen(settings.host, settings.port) as listening:
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
         runner(app).run(sockets=[listening])

@@ -150,7 +150,7 @@ def over_http(settings: Settings) -> None:
     from provegym.gateway import http
     from provegym.gateway.listening import listen, url_of
 
-    with listen(settings) as listening:
+    with listen(settings.host, settings.port) as listening:
         tell(url_of(settings, listening), settings)
         http.serve(http.new_rooms(settings), settings, listening)
 
@@ -169,7 +169,7 @@ def over_fleet(settings: Settings, workers: int | None, engine: str, over_http: 
         told = f"--sessions {settings.sessions} cannot be shared by {workers} workers"
         raise InputError(f"{told}; allow at least one session for each")
     share = replace(settings, sessions=settings.sessions // workers)
-    with listen(settings) as listening:
+    with listen(settings.host, settings.port) as listening:
         launch = engines[engine](share)
         url = url_of(settings, listening)
         front.serve(settings, listening, launch, workers, lambda: tell(url, settings))
@@ -216,7 +216,7 @@ def serve_model(
     path: Annotated[Path, typer.Argument(help="Folder of a checkpoint; `shipped` for our own.")],
     name: Annotated[str | None, typer.Option(help="What clients call it; the folder's.")] = None,
     host: Annotated[str, typer.Option(help="Address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any.")] = 8000,
     temperature: Annotated[float, typer.Option(min=0, help="Of all answers; 0 is greedy.")] = 0.0,
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of one message.")
@@ -226,6 +226,7 @@ def serve_model(
     ] = False,
 ) -> None:
     """Serve a checkpoint of a run, or any of transformers', over OpenAI's protocol."""
+    from provegym.gateway.listening import listen
     from provegym.learning import served_policy, weights_hash
     from provegym.llm.serving import Card, serve, vllm_command
 
@@ -233,10 +234,11 @@ def serve_model(
     called = name or folder.name
     if vllm:
         _hand_over(vllm_command(str(folder), called, host, port))
-    policies, template = served_policy(folder, temperature, max_tokens)
-    card = Card(called, temperature, template, weights_hash(folder))
-    terminal.note(f"serving {called} at http://{host}:{port}/v1")
-    serve(policies, card, host, port)
+    with listen(host, port) as listening:  # first, for to load the weights takes a while
+        policies, template = served_policy(folder, temperature, max_tokens)
+        card = Card(called, temperature, template, weights_hash(folder))
+        terminal.note(f"serving {called} at http://{host}:{listening.getsockname()[1]}/v1")
+        serve(policies, card, listening)
 
 
 def _checkpoint(path: Path) -> Path:

@@ -26,6 +26,6 @@ def view(
 
     settings = Settings(port=port)
     served = app(folder, settings)
-    with listen(settings) as listening:
+    with listen(settings.host, settings.port) as listening:
         terminal.note(f"look at {url_of(settings, listening)}")
         runner(served).run(sockets=[listening])

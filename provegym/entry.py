@@ -20,7 +20,7 @@ RESUMABLE = frozenset(
     {"benchmark", "eval", "graph", "rollout", "run", "synth", "train", "warmstart"}
 )
 """Verbs that go on where they were interrupted."""
-ENDLESS = frozenset({"serve"})
+ENDLESS = frozenset({"serve", "serve-model", "view"})
 """Verbs that an interrupt alone ends, so that it is no failure and needs no word."""
 FOLDERS = "provegym.gateway.external.folders"
 

@@ -47,6 +47,7 @@ def ended(script: str, *arguments: str) -> tuple[int, str]:
     ("arguments", "end"),
     [
         (("serve", "--http"), (0, "")),
+        (("view", "runs"), (0, "")),
         (("synth", "--out", "x.jsonl"), (130, "interrupted\n")),
         ((), (130, "interrupted\n")),
     ],

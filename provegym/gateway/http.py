@@ -295,7 +295,7 @@ def background(app: ASGIApp, settings: Settings = ANYWHERE) -> Iterator[str]:
     notebook. Raises `InputError` where the address cannot be had.
     """
     server = runner(app)
-    with listen(settings) as listening:
+    with listen(settings.host, settings.port) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:

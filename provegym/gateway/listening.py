@@ -22,17 +22,17 @@ GRACE_SECONDS = 2
 """For requests under way, when the server ends."""
 
 
-def listen(settings: Settings) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that accepts connections. Raises `InputError` where the address cannot be had."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        told = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
+        told = f"cannot listen on {host} port {port}: {error.strerror}"
         raise InputError(f"{told}; choose others with --host and --port") from error
 
 

@@ -30,7 +30,7 @@ class Serving:
         rooms: Rooms = Sessions(
             time.monotonic, lambda: f"{plan.name}.{secrets.token_urlsafe(ID_BYTES)}", settings.idle
         )
-        self._listening = listen(settings)
+        self._listening = listen(settings.host, settings.port)
         self.port: int = self._listening.getsockname()[1]
         self._server = runner(http.app(rooms, settings))
         self._server.config.timeout_keep_alive = KEEP_ALIVE_SECONDS

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import socket
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
@@ -156,11 +157,12 @@ def _error(told: str, code: str, status: int = 400) -> Response:
     return JSONResponse(body, status)
 
 
-def serve(make: PolicyFactory, card: Card, host: str, port: int) -> None:
-    """Serve until interrupted."""
+def serve(make: PolicyFactory, card: Card, listening: socket.socket) -> None:
+    """Serve on a socket until interrupted."""
     import uvicorn
 
-    uvicorn.run(app(make, card), host=host, port=port, log_level="warning")
+    config = uvicorn.Config(app(make, card), log_level="warning")
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def vllm_command(path: str, name: str, host: str, port: int) -> list[str]:

@@ -37,11 +37,12 @@ from provegym.types import (
 
 ROOT = Path(__file__).parents[2]
 PAY_TOOL = Tool(Function("pay", "To pay.", {"type": "object", "properties": {"to": {}}}))
+FIND = GroundCall("g9", "find", {})
 PAY = GroundCall("g0", "pay", {"to": "Zoë"}, ("g9",), {"/to": Ref("g9", "/id")}, {"id": None})
 LATE = Task(
     "late",
     "clarification",
-    (Turn("Pay Zoë", (), "I cannot."), Turn("Now you can", (PAY,), "Done.", (PAY_TOOL,))),
+    (Turn("Pay Zoë", (), "I cannot."), Turn("Now you can", (FIND, PAY), "Done.", (PAY_TOOL,))),
     ("bank",),
     seed=4,
 )

@@ -131,8 +131,8 @@ def test_refusal_codes_that_were_met_and_those_that_were_not_are_told_by_server(
 
 CROSSING = [
     Task("d", "workflow", (Turn("", (LOOK, GroundCall("g1", "buy", {}))),), servers=("bank",)),
-    Task("e", "clarification", (Turn("", (PAY, GroundCall("g1", "buy", {}))),), servers=("shop",)),
-    Task("f", "workflow", (Turn("", (PAY, GroundCall("g1", "fly", {}))),), servers=("bank",)),
+    Task("e", "clarification", (Turn("", (PAY, GroundCall("g2", "buy", {}))),), servers=("shop",)),
+    Task("f", "workflow", (Turn("", (PAY, GroundCall("g2", "fly", {}))),), servers=("bank",)),
 ]
 
 

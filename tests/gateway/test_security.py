@@ -122,7 +122,7 @@ def test_a_header_that_decides_who_asks_may_be_there_once(gateway: House) -> Non
         ("a token with spaces in it", "127.0.0.1", "visible ASCII"),
         ("pässword-pässword-pässword", "0.0.0.0", "visible ASCII"),
         ("x" * 16 + "\n", "0.0.0.0", "visible ASCII"),
-        ("", "0.0.0.0", "give a token"),
+        ("", "0.0.0.0", "the token is empty"),
     ],
 )
 def test_a_token_that_is_none_is_refused(token: str, host: str, told: str) -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +24,7 @@ from provegym.llm.serving import Card, app, vllm_command  # noqa: E402
 from provegym.rollout.reply import Policy, PolicyFactory, Reply, ToolCall  # noqa: E402
 from provegym.types import Task, Usage  # noqa: E402
 
+PROVEGYM = (sys.executable, "-c", "from provegym.entry import main; main()")
 CARD = Card("mine", 0.0, "t" * 64, "w" * 64)
 TOOLS: Any = [{"type": "function", "function": {"name": "pay", "parameters": {"type": "object"}}}]
 ASK: Any = [{"role": "user", "content": "Pay."}]
@@ -113,14 +119,20 @@ def test_the_list_of_models_states_what_a_result_pins() -> None:
     assert found == {"template_hash": "t" * 64, "weights_hash": "w" * 64}
 
 
-def test_a_saved_policy_is_served_in_its_own_rendering(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    from provegym.learning import served_policy
+def checkpoint(parent: Path) -> Path:
+    """A policy that knows nothing."""
     from provegym.train import models, tiny
 
     tokenizer = tiny.tokenizer(["<|im_start|>user\nPay.<|im_end|>"])
-    folder = tmp_path / "policy"
-    models.save(tiny.model(tokenizer, width=32), tokenizer, folder)
+    models.save(tiny.model(tokenizer, width=32), tokenizer, parent / "policy")
+    return parent / "policy"
+
+
+def test_a_saved_policy_is_served_in_its_own_rendering(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from provegym.learning import served_policy
+
+    folder = checkpoint(tmp_path)
     policies, template = served_policy(folder, 0.0, 4)
     with serving(policies, Card("tiny", 0.0, template, "w")) as client:
         told = [
@@ -134,6 +146,33 @@ def test_a_saved_policy_is_served_in_its_own_rendering(tmp_path: Path) -> None:
     assert told[0].choices[0].message == told[1].choices[0].message  # greedy
     assert told[0].usage
     assert 0 < told[0].usage.completion_tokens <= 4
+
+
+def test_the_verb_serves_a_checkpoint_until_it_is_interrupted(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    command = [*PROVEGYM, "serve-model", str(checkpoint(tmp_path)), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        where = re.fullmatch(r"serving policy at (http://\S+)\n", process.stderr.readline())
+        assert where
+        client = openai.OpenAI(base_url=where[1], api_key="none", max_retries=0)
+        assert [model.id for model in client.models.list()] == ["policy"]
+        client.close()
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(60), process.stderr.read()) == (0, "")
+
+
+def test_a_port_that_is_taken_is_one_line_before_anything_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "policy").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [*PROVEGYM, "serve-model", str(tmp_path / "policy"), "--port", port],
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(rf"error: cannot listen on 127\.0\.0\.1 port {port}: .*\n", done.stderr)
 
 
 def test_the_line_for_vllm_lets_models_call_tools() -> None:

@@ -102,7 +102,7 @@ def test_broken_json_is_asked_again_in_requests_half_the_size(tmp_path: Path) ->
         again = [pair for request in endpoint.requests[3:] for pair in pairs_of(request)]
     first = len(pairs_of(broken[0]))
     assert asked[3:] == ([10, 10] if first == 20 else [5])
-    assert again == pairs_of(broken[0])
+    assert sorted(again) == sorted(pairs_of(broken[0]))  # the halves are asked at once
     assert len(found.edges) == 9 + 8
     assert found.unclassified == ()
 

@@ -164,7 +164,11 @@ def here(tasks: list[Task], tmp_path: Path) -> Path:
     long = replace(tasks[0].turns[0], user="please " * 2000)
     more = [
         replace(tasks[0], id="long", turns=(long,)),
-        replace(tasks[1], id="talk", turns=tasks[1].turns * 6),
+        replace(
+            tasks[1],
+            id="talk",
+            turns=(*tasks[1].turns, *([replace(tasks[1].turns[0], calls=())] * 5)),
+        ),
     ]
     records.write_atomic(tmp_path / "tasks.jsonl", map(records.encode, [*tasks, *more]))
     return tmp_path

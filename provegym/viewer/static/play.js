@@ -149,6 +149,7 @@ async function undo() {
 
 async function fork() {
   const { id } = await post(`/api/play/${encodeURIComponent(state.id)}/fork`);
+  state = { ...state, id }; // before it is shown: keys and buttons mean the copy from now on
   say("forked: this is the copy");
   go(here({ id }));
 }
