@@ -14,12 +14,12 @@ const FAILURES = {
   missing: "call not made", state: "another end state", masked: "our fault",
 };
 const GOOD = { success: "good", failed: "bad", masked: "warn" };
-let list, detail, shown, sides;
+let list, detail, shown, sides, pointedTo;
 
 export function mount(main) {
   list = listing({ label: "Traces", kinds: ["traces", "conversations"], path: "/api/traces", row, own: FACETS, names: { failure: FAILURES }, extra: against });
   detail = h("section", { class: "detail", "aria-label": "The trace" });
-  shown = "";
+  shown = pointedTo = "";
   put(main, h("h1", { class: "unseen" }, "Traces"), h("div", { class: "split" }, list.element, detail));
 }
 
@@ -39,9 +39,12 @@ export async function update(asked) {
   pointed(asked);
 }
 
-/** Bring the call that the address names into sight. */
+/** Bring the call that the address names into sight, once. */
 function pointed(asked) {
-  if (asked.at) show(detail.querySelector(`[data-call="${CSS.escape(asked.at)}"]`));
+  const now = `${shown} ${asked.at ?? ""}`;
+  const before = pointedTo;
+  pointedTo = now;
+  if (asked.at && now !== before) show(detail.querySelector(`[data-call="${CSS.escape(asked.at)}"]`));
 }
 
 /** The other episode: the one that is named, else the first of the same task in the file beside. */
