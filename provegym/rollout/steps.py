@@ -81,9 +81,13 @@ class _Here:
         self.close = session.close
 
 
+async def _outside(messages: list[Message], tools: list[dict[str, Any]]) -> Reply:
+    """The policy: hands out what it is asked, and is given the answer."""
+    return await _handed_out(messages, tools)
+
+
 @coroutine
-def _outside(
+def _handed_out(
     messages: list[Message], tools: list[dict[str, Any]]
 ) -> Generator[_Asked, Reply, Reply]:
-    """The policy: hands out what it is asked, and is given the answer."""
     return (yield messages, tools)

@@ -50,9 +50,9 @@ class GymData(vf.TaskData):  # type: ignore[misc]
 
 
 class Tools(vf.Toolset[vf.ToolsetConfig, vf.State]):  # type: ignore[misc]
-    """The session's tools under their own names. The gateway serves them."""
+    """The session's tools, which the gateway serves."""
 
-    TOOL_PREFIX = None
+    TOOL_PREFIX = None  # they have their own names
 
 
 class GymTask(vf.Task[GymData, vf.State, GymConfig]):  # type: ignore[misc]
@@ -84,16 +84,14 @@ class ProvegymEnvConfig(vf.EnvConfig):  # type: ignore[misc]
 
 
 class ProvegymEnv(vf.Env[ProvegymEnvConfig]):  # type: ignore[misc]
-    """Plays the user, and scores what the session saw. Faults of ours are raised: verifiers records
-    them as errors of the episode, which then has no reward.
-    """
+    """Plays the user and scores what the session saw. A fault of ours is an error, no reward."""
 
     async def run(self, task: GymTask, agents: Any) -> None:
         """One episode, on a session of its own."""
         known = msgspec.json.decode(task.data.task, type=Task)
         session = await asyncio.to_thread(connection(task.config.gateway).open, task=known)
-        tools = vf.ToolsetConfig(url=session.mcp)
-        own = GymTask(task.data, task.config.model_copy(update={"tools": tools}))
+        tools = {"tools": vf.ToolsetConfig(url=session.mcp)}
+        own = GymTask(task.data, task.config.model_copy(update=tools))
         try:
             async with agents.agent.interaction(own) as talk:
                 order, done = await converse(known, session, talk)
@@ -111,15 +109,15 @@ async def converse(task: Task, session: RemoteSession, talk: Any) -> tuple[list[
     """Say all user turns. For each call of the conversation its place in the session's record, and
     whether every turn was answered.
 
-    The harness answers some calls itself: those whose arguments are no JSON object, or whose tool
-    is not on offer. They are given to the session afterwards, for they count.
+    The harness itself answers those whose arguments are no JSON object, or whose tool is not on
+    offer. They are given to the session afterwards, for they count.
     """
     order: list[int] = []
     for turn, script in enumerate(task.turns):
         if turn:
             await asyncio.to_thread(session.enter, turn)
         segment = await talk.turn(script.user if turn else None)
-        said = [m for m in segment.messages if m.role == "assistant"]
+        said = [message for message in segment.messages if message.role == "assistant"]
         calls = [call for message in said for call in message.tool_calls or ()]
         offered = {tool.function.name for tool in tools_at(task, turn)}
         held = [call.name not in offered or not _is_object(call.arguments) for call in calls]
@@ -134,15 +132,12 @@ async def converse(task: Task, session: RemoteSession, talk: Any) -> tuple[list[
 
 
 def recorded(session: RemoteSession, order: Sequence[int], done: bool) -> Trace:
-    """What the session saw, in the order of the conversation. Raises `InfrastructureError` where
-    the two do not agree.
-    """
+    """What the session saw, in order. Raises `InfrastructureError` where a call is missing."""
     trace = session.trace()
-    if len(trace.calls) != len(order):
-        seen = f"the session saw {len(trace.calls)} calls, the conversation has {len(order)}"
-        raise InfrastructureError(f"{seen}; one was lost or made twice")
-    calls = tuple(trace.calls[place] for place in order)
-    return replace(trace, calls=calls, stop_reason="done" if done else "max_steps")
+    if (seen := len(trace.calls)) != len(order):
+        raise InfrastructureError(f"the session saw {seen} of {len(order)} calls")
+    calls, stop = tuple(trace.calls[place] for place in order), "done" if done else "max_steps"
+    return replace(trace, calls=calls, stop_reason=stop)
 
 
 def _is_object(text: str) -> bool:

@@ -22,7 +22,7 @@ def played(kiosk: SimpleNamespace, task: Task, policy: Policy, limits: Limits) -
     """The episode of a policy that is asked from outside."""
     steps = Steps(task, kiosk.open(task), limits=limits, trace_id="t")
     while steps.trace is None:
-        reply = asyncio.run(policy(list(steps.messages), steps.tools))  # type: ignore[arg-type]
+        reply = asyncio.run(policy(list(steps.messages), steps.tools))
         steps.step(reply)
     return steps.trace
 
@@ -141,7 +141,7 @@ def test_the_oracle_written_as_text_plays_as_well(kiosk: SimpleNamespace) -> Non
     policy = oracle(task, 0)
     steps = Steps(task, kiosk.open(task), trace_id="t")
     while steps.trace is None:
-        reply = asyncio.run(policy(list(steps.messages), steps.tools))  # type: ignore[arg-type]
+        reply = asyncio.run(policy(list(steps.messages), steps.tools))
         tags = [
             f'<tool_call>{{"name": "{c.name}", "arguments": {c.arguments_text}}}</tool_call>'
             for c in reply.calls
