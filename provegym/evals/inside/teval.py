@@ -63,7 +63,7 @@ def stand_in(name: str) -> ModuleType:
 
 def embedding() -> Any:
     """`sentence_transformers`, whose models note what is asked of them until they `learn` it, all
-    texts together and none twice: one at a time, the embeddings of T-Eval's plans take hours.
+    texts together in batches and none twice.
     """
     import sentence_transformers
     import torch
