@@ -14,11 +14,14 @@ from pathlib import Path
 import pytest
 
 import provegym
-from benchmarks import package
+from provegym import bench
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(provegym.__file__).parents[1]
-STARTS_WITH = ("prompts", "static", "adapters", "presets")
+HELD = ("prompts", "static", "adapters", "presets")
+"""Folders of the package whose files are no code."""
+
+package = bench.load("package")
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +58,15 @@ def run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedP
 
 def test_the_wheel_holds_every_file_of_the_package_and_the_configs(wheel: Path) -> None:
     kept = {"__pycache__", ".mypy_cache", ".ruff_cache"}
-    package = {p.relative_to(ROOT) for p in (ROOT / "provegym").rglob("*") if p.is_file()}
+    files = {p.relative_to(ROOT) for p in (ROOT / "provegym").rglob("*") if p.is_file()}
     configs = {p.relative_to(ROOT) for p in (ROOT / "configs").rglob("*.toml")}
-    wanted = {str(p) for p in package if not kept & set(p.parts)}
+    wanted = {str(p) for p in files if not kept & set(p.parts)}
     wanted |= {f"provegym/{p}" for p in configs}
     held = set(zipfile.ZipFile(wheel).namelist())
     assert wanted - held == set()
     assert "provegym/py.typed" in held
     assert len(configs) > 10
-    for folder in STARTS_WITH:
+    for folder in HELD:
         assert any(f"/{folder}/" in name and not name.endswith(".py") for name in held)
     others = {name.split("/")[0] for name in held}
     assert others == {"provegym", f"provegym-{provegym.__version__}.dist-info"}
