@@ -44,7 +44,7 @@ def ground(name: str, number: int, **arguments: Any) -> GroundCall:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Session]]:
     """The sessions that were opened; after the test none of them may be open."""
-    from provegym.train.verl import agent_loop
+    from provegym.train.sessions import opener
 
     sessions: list[Session] = []
     real = worlds.open_session
@@ -54,9 +54,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Session]]:
         return sessions[-1]
 
     monkeypatch.setattr(worlds, "open_session", open_session)
-    agent_loop.opener.cache_clear()
+    opener.cache_clear()
     yield sessions
-    agent_loop.opener.cache_clear()
+    opener.cache_clear()
     assert sessions
     assert all(session.closed for session in sessions)
 
