@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from provegym.config_ablations import Ablations
-from provegym.errors import InputError, UnknownName
+from provegym.errors import InputError, UnknownName, seen
 from provegym.section import Count, Natural, Positive, Section, Share
 from provegym.types import Kind
 
@@ -478,13 +478,8 @@ def _explain(error: ValidationError, kind: type[Section]) -> str:
     if first["type"] == "too_short":
         return f"{path} is empty; give at least {first['ctx']['min_length']}{more}"
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    value = "" if first["type"] == "value_error" else f" is {_short(first['input'])}, should be"
+    value = "" if first["type"] == "value_error" else f" is {seen(first['input'])}, should be"
     return f"{path}{value or ':'} {reason}{more}" if path else f"{reason}{more}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def _hint(location: tuple[int | str, ...], root: type[Section]) -> str:

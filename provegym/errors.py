@@ -24,6 +24,15 @@ What the *policy* does wrong is never an exception: it is a `Result` with an out
 from __future__ import annotations
 
 
+def seen(value: object, most: int = 80) -> str:
+    """A value as a message repeats it: its `repr`, of a long one the beginning."""
+    text = repr(value)
+    if len(text) <= most:
+        return text
+    quote = text[-1] if text[0] in "'\"" else ""
+    return f"{text[: most - 4]}...{quote}"
+
+
 class ProvegymError(Exception):
     """Base of the tree; the message says what went wrong, the value seen, what to do."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from provegym.errors import InputError
+from provegym.errors import InputError, seen
 from provegym.records import content_hash, read_distinct, read_manifest
 from provegym.types import Task, Trace
 
@@ -44,14 +44,9 @@ def _see_that_it_is_the_same(task: Task, trace: Trace, tasks: Path, traces: Path
     if heard == said[: len(heard)]:
         return
     place = next(i for i, words in enumerate(heard) if [words] != said[i : i + 1])
-    words = f"not {_short(said[place])}" if place < len(said) else "when the task was over"
+    words = f"not {seen(said[place])}" if place < len(said) else "when the task was over"
     raise InputError(
         f"{traces}: trace {trace.id!r} was made from another task {task.id!r} than that of "
-        f"{tasks}: its user said {_short(heard[place])}, {words}; pass the tasks the traces were "
+        f"{tasks}: its user said {seen(heard[place])}, {words}; pass the tasks the traces were "
         "made from"
     )
-
-
-def _short(words: object) -> str:
-    text = repr(words)
-    return text if len(text) <= 80 else f"{text[:76]}...{text[0]}"

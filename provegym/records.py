@@ -32,7 +32,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from provegym.differences import named
-from provegym.errors import BrokenRecord, InputError, ManifestMismatch
+from provegym.errors import BrokenRecord, InputError, ManifestMismatch, seen
 from provegym.ground import check_ground
 from provegym.types import SCHEMA, Task
 
@@ -397,18 +397,14 @@ def check_manifest(path: str | Path, found: Manifest, wanted: Manifest) -> None:
         if both and (told := named(found.settings, wanted.settings)):
             raise ManifestMismatch(f"{path} was made with other settings ({told}); {_remedy(path)}")
         raise ManifestMismatch(
-            f"{path} was made with {meaning} {_short(old)}, but {_short(new)} is asked for now; "
+            f"{path} was made with {meaning} {seen(old, 24)}, "
+            f"but {seen(new, 24)} is asked for now; "
             f"{_remedy(path)}"
         )
 
 
 def _remedy(path: str | Path) -> str:
     return f"delete it with {manifest_path(path).name} or choose another output path"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 24 else f"{text[:20]}...'"
 
 
 def _added(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from provegym import records
-from provegym.errors import BrokenRecord, InputError, ManifestMismatch
+from provegym.errors import BrokenRecord, InputError, ManifestMismatch, seen
 from provegym.records import Manifest, Store
 from provegym.types import Call, GroundCall, Task, Trace, Turn
 
@@ -367,7 +367,7 @@ def test_what_made_the_file_must_be_the_same_to_resume_it(
         Store(path, Row, msgspec.structs.replace(MADE, **{field: new}))
     message = str(caught.value)
     assert f"was made with {records._IDENTITY[field]} {old}, but " in message
-    assert f" but {records._short(new)} is asked for now" in message
+    assert f" but {seen(new, 24)} is asked for now" in message
     assert "delete it with x.jsonl.manifest.json or choose another output path" in message
     assert path.read_bytes() == before
 
