@@ -51,7 +51,7 @@ def ended(script: str, *arguments: str) -> tuple[int, str]:
         (("synth", "--out", "x.jsonl"), (130, "interrupted\n")),
         ((), (130, "interrupted\n")),
     ],
-    ids=["serve", "synth", "none"],
+    ids=["serve", "view", "synth", "none"],
 )
 def test_an_interrupt_before_the_command_line_is_imported_shows_no_traceback(
     name: str, arguments: tuple[str, ...], end: tuple[int, str]

@@ -31,6 +31,7 @@ ANY = {
         "config",
         "scoring",
         "worlds",
+        "loops",
     ),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add", "cli_train"),
@@ -56,18 +57,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rewards": {"types", "errors", "ground"},
     "graph": CORE | {"world"},
     "llm": CORE | {"rollout", "config"},  # a policy implements the loop's protocol
-    "rollout": CORE | {"world", "servers"},  # a policy is a coroutine, so neither llm nor rewards
+    "rollout": CORE
+    | {"loops", "world", "servers"},  # a policy is a coroutine, so neither llm nor rewards
     "gateway": EPISODE | {"rewards"},  # tasks' tools are those of the loop; scores on request
     "dataset": CORE | {"rollout"},  # an export shows the prompt and tools that the loop shows
-    "synth": EPISODE | {"config", "graph", "llm", "rewards", "dataset"},
+    "synth": EPISODE | {"loops", "config", "graph", "llm", "rewards", "dataset"},
     # gateway: verl's workers, too, know the servers outside
-    "train": EPISODE | {"config", "section", "llm", "rewards", "dataset", "evals", "gateway"},
-    "evals": EPISODE | {"config", "llm", "rewards", "dataset"},  # never synth or train
+    "train": EPISODE
+    | {"loops", "config", "section", "llm", "rewards", "dataset", "evals", "gateway"},
+    "evals": EPISODE | {"loops", "config", "llm", "rewards", "dataset"},  # never synth or train
     "report": CORE | {"config", "rewards", "evals", "dataset"},
     "section": set(),
     "config_ablations": {"section"},
     "config": {"errors", "types", "section", "config_ablations"},
     # graph: the picture and its evidence; gateway: one way to serve, and to refuse strangers
+    "loops": set(),
     "viewer": EPISODE | {"rewards", "graph", "gateway"},
     "worlds": CORE | {"world", "servers"},
     "scoring": ANY,  # the orchestration over the parts

@@ -69,7 +69,11 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_configs(wheel: Path) 
     for folder in HELD:
         assert any(f"/{folder}/" in name and not name.endswith(".py") for name in held)
     others = {name.split("/")[0] for name in held}
-    assert others == {"provegym", f"provegym-{provegym.__version__}.dist-info"}
+    assert others == {
+        "provegym",
+        "provegym_verifiers",
+        f"provegym-{provegym.__version__}.dist-info",
+    }
 
 
 def test_one_version_stands_everywhere() -> None:

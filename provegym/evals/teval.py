@@ -20,6 +20,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from provegym import loops
 from provegym.errors import InputError
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
@@ -162,7 +163,7 @@ def play(job: Job, roles: Roles, keep: Keep) -> None:
         for trial in range(job.trials):
             stem = PARTS[name].stem  # shared by the parts that are scored on the same answers
             kept = job.folder / f"{stem}.{trial}.jsonl"
-            asyncio.run(_predict(job, roles, rows, kept))
+            loops.run(_predict(job, roles, rows, kept))
             check(roles)
             said = {row["id"]: row for row in json_lines(kept) if row["id"] in rows}
             for item in _scored(job, name, trial, rows, said):

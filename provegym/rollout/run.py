@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from provegym import loops
 from provegym.errors import InfrastructureError, InputError
 from provegym.records import (
     Manifest,
@@ -148,7 +149,7 @@ def play_file(
     with Store(out, Trace, made_by) as store:
         if not store.complete:
             run = _Run(store, jobs, play, end, progress)
-            asyncio.run(run.all(concurrency))
+            loops.run(run.all(concurrency))
     return summarize(read(out, Trace))
 
 

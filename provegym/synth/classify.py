@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from provegym import config
+from provegym import config, loops
 from provegym.errors import EndpointDown, ModelFault
 from provegym.graph.edges import Edge
 from provegym.graph.said import Said
@@ -109,7 +109,7 @@ def ask(
             said = await classify(teacher, servers, settings, progress)
             return said, teacher.ledger.figures()
 
-    return asyncio.run(run())
+    return loops.run(run())
 
 
 async def classify(

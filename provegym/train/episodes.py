@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from provegym import loops
 from provegym.rollout import run
 from provegym.rollout.loop import Limits as LoopLimits
 from provegym.rollout.run import Job, SessionOpener
@@ -50,4 +51,4 @@ def play(
     async def everyone() -> list[Episode]:
         return await asyncio.gather(*map(one, jobs))
 
-    return asyncio.run(everyone())
+    return loops.run(everyone())

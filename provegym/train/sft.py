@@ -6,7 +6,6 @@ a laptop policy would have read and should have written is recorded token by tok
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import time
@@ -20,7 +19,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from provegym import seeding
+from provegym import loops, seeding
 from provegym.errors import InfrastructureError, InputError
 from provegym.rollout.policies import oracle
 from provegym.rollout.run import Job, SessionOpener, play
@@ -89,7 +88,7 @@ def examples(
     async def everyone() -> list[Example]:
         return [e for e in [await one(task) for task in tasks] if e is not None]
 
-    fitting = asyncio.run(everyone())
+    fitting = loops.run(everyone())
     if lost:
         told = f"faults of ours hit the oracle on {lost} of {len(tasks)} tasks"
         if lost == len(tasks):
@@ -125,7 +124,7 @@ def texts(tasks: Sequence[Task], open_session: SessionOpener) -> list[str]:
     async def everyone() -> list[str]:
         return [await one(task) for task in tasks]
 
-    return asyncio.run(everyone())
+    return loops.run(everyone())
 
 
 def _fits(script: Transcript, limits: Limits) -> bool:
