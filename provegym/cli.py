@@ -32,6 +32,7 @@ from provegym import (
 )
 from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
+    MOST_TRIALS,
     Json,
     Preset,
     ScoresOut,
@@ -257,7 +258,7 @@ def rollout(
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of one message of a model.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Episodes of each task.")] = 1,
+    trials: Annotated[int, typer.Option(min=1, max=MOST_TRIALS, help="Episodes of each task.")] = 1,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 16,
     seed: Seed = 0,
     retry_masked: Annotated[

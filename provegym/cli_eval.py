@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 
 from provegym import tables, terminal
 from provegym.errors import InputError
-from provegym.options import Json, Seed, example
+from provegym.options import MOST_TRIALS, Json, Seed, example
 
 if TYPE_CHECKING:
     from provegym.evals.comparison import Comparison
@@ -64,7 +65,7 @@ Source = Annotated[
     Path | None, typer.Option(help="A checkout of T-Eval, whose scorers are then used.")
 ]
 Limit = Annotated[int, typer.Option(min=0, help="Items of each part; 0 takes all.")]
-Trials = Annotated[int, typer.Option(min=1, help="Tries at each item.")]
+Trials = Annotated[int, typer.Option(min=1, max=MOST_TRIALS, help="Tries at each item.")]
 Concurrency = Annotated[int, typer.Option(min=1, help="Conversations at once.")]
 Temperature = Annotated[float | None, typer.Option(min=0, help="The benchmark's own if not given.")]
 MostTokens = Annotated[int | None, typer.Option(min=1, help="Most tokens of one message.")]
@@ -128,8 +129,14 @@ def evaluate(
 
 def settings_of(given: dict[str, Any]) -> Settings:
     """The settings of an evaluation, from the options by name."""
+    from provegym.config import endpoint_url
     from provegym.evals.plan import Settings
 
+    for name in ("base_url", "user_url"):
+        try:
+            endpoint_url(given.get(name) or "")
+        except ValueError as error:
+            raise InputError(f"--{name.replace('_', '-')}: {error}") from error
     special = {
         "model": given["what"],
         "suites": tuple(name.strip() for name in given["suite"].split(",")),
@@ -214,6 +221,8 @@ def _prices(text: str | None) -> tuple[float, float] | None:
         prompt, completion = map(float, text.split(","))
     except ValueError as error:
         raise InputError(f"--prices {text!r} is not two numbers, such as 0.4,1.6") from error
+    if not all(0 <= price < inf for price in (prompt, completion)):
+        raise InputError(f"--prices {text!r} are no prices; give numbers from 0 on")
     return prompt, completion
 
 

@@ -436,9 +436,10 @@ def changed_run(config: RunConfig, changes: Iterable[str]) -> RunConfig:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    shipped = Path(__file__).parent / path  # in an installation `configs/` lies in the package
+    package = Path(__file__).parent  # in an installation `configs/` lies in it, else beside it
+    places = (path, package / path, package.parent / path)
     try:
-        return tomllib.loads((path if path.exists() else shipped).read_text("utf-8"))
+        return tomllib.loads(next(filter(Path.exists, places), path).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

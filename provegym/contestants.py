@@ -28,7 +28,11 @@ def agent(settings: Settings, progress: Progress | None = None) -> Iterator[Play
         return
     from provegym.gateway.agents import player
 
-    words = shlex.split(settings.agent)
+    try:
+        words = shlex.split(settings.agent)
+    except ValueError as error:
+        told = f"--agent {settings.agent!r} cannot be split into words"
+        raise InputError(f"{told}: {error}") from error
     if not words or not shutil.which(words[0]):
         raise InputError(
             f"the agent's command {settings.agent!r} starts no program; give another one"

@@ -15,6 +15,9 @@ ScoresOut = Annotated[Path, typer.Option("--out", help="Where the scores go (JSO
 Preset = Annotated[
     str, typer.Option(help="paper, strict, an ablation like -coverage, or paper,alpha=0.3.")
 ]
+MOST_TRIALS = 10_000
+"""Episodes of one task; more are a slip of the finger."""
+
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Root of all randomness.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")

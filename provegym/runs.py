@@ -34,6 +34,7 @@ from provegym.evals.stats import Estimate
 from provegym.graph.edges import Graph
 from provegym.names import check_names, served
 from provegym.report import page
+from provegym.report.data import settings_of_run
 from provegym.rollout.run import rollout_file
 from provegym.scoring import ScoreSummary, score_files
 from provegym.synth import pipeline
@@ -160,7 +161,7 @@ def claim(config: RunConfig) -> None:
             )
         records.write_atomic(path, [json.dumps(wanted, indent=2).encode()])
         return
-    for key, old, new in differences(json.loads(path.read_text("utf-8")), wanted):
+    for key, old, new in differences(settings_of_run(folder), wanted):
         raise ManifestMismatch(
             f"{folder} holds a run with {key} {old!r}, but {new!r} is asked for now; "
             "delete it or choose another run.out"

@@ -17,6 +17,7 @@ from provegym.ablation.compare import Difference, corrected, difference, mean
 from provegym.ablation.measures import METRICS, Values, measured
 from provegym.errors import InputError
 from provegym.records import read_rows, write_atomic
+from provegym.report.data import settings_of_run
 
 DONE = "done.json"
 """Of a cell's folder; written last."""
@@ -56,7 +57,7 @@ def write(folder: Path) -> Path:
 
 def is_ablations(folder: Path) -> bool:
     """Whether the folder is one of a run of ablations."""
-    return bool(_settings(folder).get("ablations"))
+    return bool(settings_of_run(folder).get("ablations"))
 
 
 def load(folder: Path) -> list[Trained]:
@@ -74,7 +75,7 @@ def load(folder: Path) -> list[Trained]:
 
 def render(folder: Path) -> str:
     """The page. Raises `InputError` for a folder that holds no ablations."""
-    settings = _settings(folder)
+    settings = settings_of_run(folder)
     if not settings.get("ablations"):
         raise InputError(f"{folder} is not the folder of a run of ablations")
     trained = load(folder)
@@ -87,14 +88,6 @@ def render(folder: Path) -> str:
         parts += [f"## {policy}", means(mine), differences(policy, mine, seen), training(mine)]
     parts += [METHOD, "## The paper's claims", judged(found)]
     return "\n\n".join(parts) + "\n"
-
-
-def _settings(folder: Path) -> dict[str, Any]:
-    path = folder / "run.json"
-    if not path.is_file():
-        raise InputError(f"{folder} is not the folder of a run (no run.json)")
-    settings: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return settings
 
 
 def _made(folder: Path, trained: Sequence[Trained]) -> str:

@@ -13,6 +13,7 @@ from provegym.evals.stats import ByTask
 
 POWER = 0.8
 ALPHA = 0.05
+NONE = "no gain at all"
 
 
 class Spread(Struct, frozen=True):
@@ -65,7 +66,14 @@ def alone(by_task: ByTask) -> Spread | None:
 
 def plan(tasks: int, trials: Sequence[int] = (1, 4), spread: Spread = ASSUMED) -> str:
     """Such as "with 1 trial you can see 8.1 points; with 4, 4.3"."""
-    seen = [(count, f"{100 * detectable(tasks, count, spread):.1f}") for count in trials]
+    seen = [(count, _points(detectable(tasks, count, spread))) for count in trials]
     (first, points), *rest = seen
-    told = f"with {first} trial{'s' * (first > 1)} you can see {points} points"
+    told = f"with {first} trial{'s' * (first > 1)} you can see {points}"
+    if points != NONE:
+        told = f"{told} points"
     return "; ".join([told, *(f"with {count}, {points}" for count, points in rest)])
+
+
+def _points(gain: float) -> str:
+    """A score cannot move by more than a hundred points."""
+    return f"{100 * gain:.1f}" if gain <= 1 else NONE

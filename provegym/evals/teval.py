@@ -186,7 +186,7 @@ async def _predict(job: Job, roles: Roles, rows: Mapping[str, Json], kept: Path)
                     done.add(name)
                     job.advance(len(done), len(rows))
 
-        await asyncio.gather(*(work() for _ in range(job.concurrency)))
+        await asyncio.gather(*(work() for _ in range(min(job.concurrency, len(rows)))))
     for role in roles.values():
         if isinstance(role, Remote):
             await role.aclose()

@@ -177,6 +177,8 @@ class ScriptedServer:
                 pass
         except (OSError, asyncio.IncompleteReadError):
             pass  # the client hung up, which is its right
+        except asyncio.CancelledError:
+            pass  # we did; Python 3.11 complains of a connection whose task ends as cancelled
         finally:
             self._connections.discard(task)
             writer.transport.abort() if task.cancelling() else writer.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from provegym.errors import InputError
+from provegym.errors import InputError, seen
 from provegym.evals.heldout import Measure, difference, judge, report
 from provegym.evals.stats import Estimate
 from provegym.records import read, read_manifest, read_rows
@@ -66,7 +66,7 @@ class _Rejected(Struct, frozen=True):
 
 def load(folder: Path) -> Run:
     """Read a run's folder. InputError if it holds no run, or one without held-out episodes."""
-    settings = _settings(folder)
+    settings = settings_of_run(folder)
     played = {name: folder / "eval" / f"{name}.traces.jsonl" for name in ("before", "after", "sft")}
     played = {name: path for name, path in played.items() if path.exists()}
     if not {"before", "after"} <= set(played):
@@ -101,11 +101,17 @@ def _world(source: Path) -> str:
     return manifest.world if manifest else ""
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def settings_of_run(folder: Path) -> dict[str, Any]:
+    """What a run was made with. Raises `InputError` for no folder of one, and for a broken note."""
     path = folder / "run.json"
-    if not path.exists():
+    if not path.is_file():
         raise InputError(f"{folder} is not the folder of a run (no run.json)")
-    settings: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is no JSON: {error}; make the run anew elsewhere") from error
+    if not isinstance(settings, dict):
+        raise InputError(f"{path} holds {seen(settings)}, not the settings of a run")
     return settings
 
 

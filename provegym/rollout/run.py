@@ -230,7 +230,8 @@ class _Run:
     async def all(self, concurrency: int) -> None:
         start = time.monotonic()
         queue = iter(enumerate(self._todo))
-        workers = [asyncio.create_task(self._work(queue)) for _ in range(concurrency)]
+        at_once = min(concurrency, len(self._todo))
+        workers = [asyncio.create_task(self._work(queue)) for _ in range(at_once)]
         try:
             await asyncio.gather(*workers)
         finally:

@@ -63,8 +63,9 @@ def _paths(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(n for n in folders if n[0] != "." and n not in SKIPPED)
         for name in files:
             seen += 1
-            if name.endswith(".jsonl") or name == "graph.json":
-                yield Path(place, name)
+            path = Path(place, name)
+            if (name.endswith(".jsonl") or name == "graph.json") and path.is_file():
+                yield path  # of what is no plain file, as a pipe, nothing may ever come
         if seen > MOST_FILES:
             return
 

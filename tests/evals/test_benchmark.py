@@ -254,6 +254,35 @@ def test_an_agent_that_is_no_program_is_refused(
     command = ["eval", "x", "--suite", "provegym", "--tasks", str(tasks)]
     assert cli.call([*command, "--agent", "no-such-agent", "--out", str(tmp_path / "x")]) == 2
     assert "'no-such-agent' starts no program" in capsys.readouterr().err
+    assert cli.call([*command, "--agent", "'open", "--out", str(tmp_path / "x")]) == 2
+    told = 'error: --agent "\'open" cannot be split into words: No closing quotation\n'
+    assert capsys.readouterr().err == told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--base-url", "not-a-url"], "--base-url: 'not-a-url' is no base URL"),
+        (["--base-url", "ftp://x/v1"], "--base-url: 'ftp://x/v1' is no base URL"),
+        (["--user-url", "x"], "--user-url: 'x' is no base URL"),
+        (["--prices", "nan,1", "--dry-run"], "--prices 'nan,1' are no prices"),
+        (["--prices", "-1,1", "--dry-run"], "--prices '-1,1' are no prices"),
+        (["--prices", "1e999,1", "--dry-run"], "--prices '1e999,1' are no prices"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_measured(
+    tasks: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    told: str,
+) -> None:
+    command = ["eval", "x", "--suite", "heldout", "--tasks", str(tasks), *options]
+    assert cli.call([*command, "--out", str(tmp_path / "x")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {told}")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "x").exists()
 
 
 # -- the page ------------------------------------------------------------------------------------

@@ -22,6 +22,12 @@ def test_a_plan_is_told_in_one_line() -> None:
     assert plan(400, (2,)).startswith("with 2 trials you can see ")
 
 
+def test_a_plan_that_would_need_more_than_all_points_can_see_nothing() -> None:
+    # By hand: 2.8016 sqrt((0 + 2 x 0.25) / 2) = 1.4008, and 2.8016 sqrt(0.125 / 2) = 0.7004
+    told = plan(2, (1, 4), Spread(within=0.25, gain=0.0))
+    assert told == "with 1 trial you can see no gain at all; with 4, 70.0"
+
+
 def test_what_is_assumed_is_an_even_spread_of_chances() -> None:
     chances = (np.arange(10_000) + 0.5) / 10_000
     assert ASSUMED.within == pytest.approx(float((chances * (1 - chances)).mean()), abs=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import openai
@@ -134,3 +135,24 @@ def test_a_server_that_is_down_refuses_until_it_is_up_again(endpoint: ScriptedSe
 def test_another_path_is_not_found(endpoint: ScriptedServer) -> None:
     with client(endpoint) as asked, pytest.raises(openai.NotFoundError):
         asked.models.list()
+
+
+def test_a_server_that_hangs_up_on_a_request_under_way_is_quiet(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    held = threading.Event()
+
+    def hold(_: Any) -> Response:
+        held.set()
+        return Response(hold=True)
+
+    def asks() -> None:
+        with pytest.raises(openai.APIConnectionError):
+            ask(server)
+
+    with ScriptedServer(hold) as server:
+        client = threading.Thread(target=asks)
+        client.start()
+        assert held.wait(60)
+    client.join()
+    assert caplog.records == []

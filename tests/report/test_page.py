@@ -149,6 +149,10 @@ def test_a_run_without_training_steps_has_a_page(folder: Path, tmp_path: Path) -
 def test_an_unfinished_or_missing_run_is_one_clear_line(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is not the folder of a run \(no run\.json\)"):
         load(tmp_path)
+    for note, told in (("{", "is no JSON"), ("[1]", r"holds \[1\], not the settings of a run")):
+        (tmp_path / "run.json").write_text(note)
+        with pytest.raises(InputError, match=told):
+            load(tmp_path)
     place = edited(folder, tmp_path / "run", lambda trace: trace)
     (place / "eval" / "after.traces.jsonl").unlink()
     with pytest.raises(InputError, match="has no held-out episodes yet"):

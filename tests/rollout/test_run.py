@@ -285,6 +285,10 @@ def test_progress_counts_rows_also_after_a_kill(stage: Stage) -> None:
     assert told == [(5, 7), (6, 7), (7, 7)]
 
 
+def test_no_more_episodes_are_begun_at_once_than_there_are(stage: Any) -> None:
+    stage.roll(concurrency=10**15)
+
+
 @pytest.mark.parametrize("bad", [{"concurrency": 0}, {"trials": 0}])
 def test_counts_below_one_are_refused(stage: Stage, bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="must be at least 1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def test_files_are_known_by_their_first_line_where_they_have_no_manifest(tmp_pat
     write(tmp_path / "checkpoints" / "f.jsonl", task("t"))
     write(tmp_path / ".hidden" / "g.jsonl", task("t"))
     (tmp_path / "empty.jsonl").touch()
+    os.mkfifo(tmp_path / "pipe.jsonl")  # to read it would wait for ever
     (tmp_path / "torn.jsonl").write_bytes(b'{"id": "t", "kind\xff')
     assert [(file.name, file.kind) for file in look(tmp_path)] == [
         ("a.jsonl", "tasks"),
