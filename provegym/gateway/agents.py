@@ -83,6 +83,9 @@ async def play(job: Job, gym: Connection, command: Sequence[str], seconds: float
         async with running(command) as agent:
             stop = await episode.play(agent)
         made = await asyncio.to_thread(session.trace)
+        code = agent.returncode or 0
+        if stop == "max_steps" and code > 0 and not made.calls and episode.is_silent():
+            raise AgentFault(f"{command[0]} ended with code {code} and had done nothing")
     except OUR_FAULTS as fault:
         stop, made = "infrastructure", Trace("", "", ())
         episode.said.append((-1, fault_message(fault, job.trace_id)))
@@ -120,6 +123,10 @@ class _Episode:
                 raise AgentFault(heard.fault)
             self.said.append((turn, {"role": "assistant", "content": heard.reply}))
         return "done"
+
+    def is_silent(self) -> bool:
+        """Whether the agent has not said anything yet."""
+        return not any(message.get("content") for _, message in self.said[1:])
 
     async def _ask(self, agent: Process, turn: int, user: str) -> tuple[Said | None, str]:
         """What the agent says to a user turn; None and the reason where nothing comes."""

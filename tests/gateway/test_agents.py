@@ -101,7 +101,7 @@ def test_an_agent_that_only_talks_made_no_call(one: Task) -> None:
 
 
 @pytest.mark.parametrize(
-    "program", ["sys.exit(3)", "print('{\"reply\": 3}', flush=True); sys.exit()"]
+    "program", ["sys.exit(0)", "print('{\"reply\": 3}', flush=True); sys.exit()"]
 )
 def test_an_agent_that_ends_early_is_scored_for_what_it_did(one: Task, program: str) -> None:
     trace = played(one, *python(program))
@@ -122,6 +122,14 @@ def test_a_fault_that_is_not_the_agents_masks_the_episode(one: Task) -> None:
     assert trace.stop_reason == "infrastructure"
     assert trace.messages[-1]["fault"] == "AgentFault: the endpoint is down"
     assert score(one, trace, "strict").masked
+
+
+def test_an_agent_that_fails_before_it_does_anything_masks_the_episode(one: Task) -> None:
+    trace = played(one, *python("import no_such_module"))
+    assert score(one, trace, "strict").masked
+    assert "ended with code 1 and had done nothing" in trace.messages[-1]["fault"]
+    spoke = played(one, *python("print(json.dumps({'reply': 'no'}), flush=True); sys.exit(1)"))
+    assert not score(one, spoke, "strict").masked
 
 
 def test_an_agent_that_cannot_be_started_masks_the_episode(one: Task) -> None:

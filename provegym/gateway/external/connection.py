@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from provegym.errors import InputError, ServerFault
+from provegym.errors import InputError, ServerFault, seen
 from provegym.gateway.external import files, folders, leash
 from provegym.gateway.external.loop import loop, started_here
 from provegym.gateway.external.results import Answer, answer, masked, without
@@ -219,24 +220,33 @@ class Connection:
     # -- requests --------------------------------------------------------------------------
 
     def listing(self) -> Listing:
-        """The server's title and all of its tools. Raises `ServerFault`."""
+        """The server's title and all of its tools. Raises `ServerFault`, also for a list without
+        an end and for a name that stands in it twice.
+        """
         title = self.ready()
 
-        async def ask(client: Client) -> list[types.Tool]:
+        async def ask(client: Client) -> tuple[list[types.Tool], str | None]:
             found: list[types.Tool] = []
-            cursor = None
+            cursor, before = None, set[str]()
             for _ in range(MOST_PAGES):
                 page = await client.list_tools(cursor=cursor)
                 found += page.tools
                 cursor = page.next_cursor
-                if not cursor:
+                if not cursor or cursor in before:
                     break
-            return found
+                before.add(cursor)
+            return found, cursor
 
         try:
-            return Listing(title, self._asked(ask, "listing its tools"))
+            tools, more = self._asked(ask, "listing its tools")
         except MCPError as error:
             raise self._fault(f"does not list its tools: {error.message}") from error
+        if more:
+            raise self._fault(f"lists tools without an end: it always goes on, at {seen(more)}")
+        twice = [name for name, count in Counter(t.name for t in tools).items() if count > 1]
+        if twice:
+            raise self._fault(f"lists {seen(twice[0])} twice")
+        return Listing(title, tools)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         """Call a tool by the server's own name. Raises `ServerFault` where no answer comes."""

@@ -17,6 +17,7 @@ WELCOME = {
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "raw", "version": "1"},
 }
+LISTS = "".join(sys.argv[1:])
 ERRORS = {"invalid": (-32602, "kind is wrong"), "internal": (-32603, "disk is full")}
 
 
@@ -24,6 +25,10 @@ def result(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
     kind = parameters.get("arguments", {}).get("kind")
     if method == "initialize":
         return {"result": WELCOME}
+    if method == "tools/list" and LISTS == "endless":
+        return {"result": {"tools": [], "nextCursor": "again"}}
+    if method == "tools/list" and LISTS == "twice":
+        return {"result": {"tools": [TOOL, TOOL]}}
     if method == "tools/list":
         page = {"tools": [{**TOOL, "name": "more"}]} if "cursor" in parameters else None
         return {"result": page or {"tools": [TOOL], "nextCursor": "2"}}

@@ -52,6 +52,21 @@ def test_a_result_outside_the_protocol_is_a_fault_of_ours(raw: Connection) -> No
     assert raw.lost
 
 
+@pytest.mark.parametrize(
+    ("lists", "told"),
+    [
+        ("endless", "server raw lists tools without an end: it always goes on, at 'again'"),
+        ("twice", "server raw lists 'act' twice"),
+    ],
+)
+def test_a_list_that_cannot_be_is_refused(tmp_path: Path, lists: str, told: str) -> None:
+    told_to = External(command=f"{RAW.command} {lists}", seconds=120)
+    connection = Connection("raw", told_to, tmp_path, 0).start()
+    with pytest.raises(ServerFault, match=told):
+        connection.listing()
+    connection.close()
+
+
 def test_an_argument_that_must_be_given_as_null_is_sent_as_null(raw: Connection) -> None:
     assert raw.call("act", {"kind": None}) == Answer({"kind": None})
 
