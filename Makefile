@@ -67,8 +67,10 @@ sbom: install
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.json $(BIN)/python
 	$(BIN)/pip-licenses --format markdown --with-urls --output-file dist/licenses.md
 
+# Its own --clean would empty .cache, where the benchmarks' environments lie, too.
 docs: install
-	$(BIN)/zensical build --strict --clean
+	rm -rf build/site
+	$(BIN)/zensical build --strict
 
 # Hours: the demo, the laptop run, the tests through other trainers and those marked slow.
 long: demo test-verl test-adapters
