@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -32,11 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _kiosk() -> Iterator[None]:
-    before = dict(SERVERS)
-    kiosk.register()
-    yield
-    SERVERS.clear()
-    SERVERS.update(before)
+    with patch.dict(SERVERS):
+        kiosk.register()
+        yield
 
 
 @pytest.fixture

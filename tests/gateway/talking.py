@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from mcp import Client, types
@@ -40,15 +41,11 @@ MANY = replace(TOLD, command=f"{TOLD.command} --many 150")
 @contextmanager
 def registered(folder: Path, **told: External) -> Iterator[None]:
     """Servers of other people, by name, are known for a while."""
-    before = dict(SERVERS)
     text = "".join(settings.table(name, each) for name, each in told.items())
     (folder / settings.FILE).write_text(text)
-    register(folder)
-    try:
+    with patch.dict(SERVERS):
+        register(folder)
         yield
-    finally:
-        SERVERS.clear()
-        SERVERS.update(before)
 
 
 @contextmanager

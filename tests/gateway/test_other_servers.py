@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 from mcp import Client, types
@@ -30,11 +31,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An external server by its name."""
     folder = tmp_path_factory.mktemp("shop")
     (folder / external.FILE).write_text(external.table("desk", TOLD))
-    before = dict(SERVERS)
-    register(folder)
-    yield "desk"
-    SERVERS.clear()
-    SERVERS.update(before)
+    with patch.dict(SERVERS):
+        register(folder)
+        yield "desk"
 
 
 async def look(url: str, era: str, name: str) -> tuple[list[types.Tool], types.CallToolResult]:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -37,10 +38,8 @@ def told() -> External:
 @pytest.fixture
 def known_servers() -> Iterator[None]:
     """Puts `SERVERS` back as it was."""
-    before = dict(SERVERS)
-    yield
-    SERVERS.clear()
-    SERVERS.update(before)
+    with patch.dict(SERVERS):
+        yield
 
 
 @pytest.fixture(scope="session")

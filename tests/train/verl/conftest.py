@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -27,13 +28,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _lights() -> Iterator[None]:
     """Let the lamps' world be known here, as in verl's processes."""
-    from tests.train.verl import lights  # what it makes known at once, the other tests must not see
+    with patch.dict(SERVERS):
+        from tests.train.verl import (
+            lights,
+        )  # to import it makes them known, in verl's processes too
 
-    before = dict(SERVERS)
-    lights.register()
-    yield
-    SERVERS.clear()
-    SERVERS.update(before)
+        lights.register()
+        yield
 
 
 @pytest.fixture(scope="session")
