@@ -45,7 +45,7 @@ _encode = msgspec.json.Encoder().encode
 
 def serve(peer: str) -> None:
     """Be a peer: print the port, then serve until killed."""
-    from provegym.gateway.listening import listen, runner
+    from provegym.gateway.listening import listen, runner, settle
     from provegym.gateway.settings import Settings
 
     settings = Settings(port=0)
@@ -53,6 +53,7 @@ def serve(peer: str) -> None:
     with listen(settings.host, settings.port) as listening:
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
+        settle()
         runner(app).run(sockets=[listening])
 
 

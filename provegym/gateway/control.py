@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from provegym.errors import (
     InfrastructureError,
@@ -63,9 +64,12 @@ def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_wor
     """
     listing.library()
     desk = Desk(rooms, settings, open, Openings())
-    found = [
-        Route(op.path, _handler(op, desk), methods=[op.method], name=op.says) for op in OPERATIONS
-    ]
+    paths: dict[str, Methods] = {}
+    for operation in OPERATIONS:
+        methods = paths.setdefault(operation.path, Methods())
+        methods[operation.method] = _handler(operation, desk)
+    # One route a path, for they are tried in turn.
+    found = [Route(path, methods, methods=list(methods)) for path, methods in paths.items()]
 
     async def scrape(_: Request) -> Response:
         return Response(metrics.text(rooms), media_type=metrics.CONTENT_TYPE)
@@ -74,6 +78,16 @@ def routes(rooms: Rooms, settings: Settings = NO_SETTINGS, open: Open = open_wor
         return _json(openapi.document())
 
     return [*found, Route("/metrics", scrape), Route("/openapi.json", describe)]
+
+
+class Methods(dict[str, Handler]):
+    """What one path does, by method, as an app of ASGI."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        answer = await self[method](Request(scope, receive, send))
+        await answer(scope, receive, send)
 
 
 def _handler(operation: Operation, desk: Desk) -> Handler:

@@ -21,7 +21,7 @@ from provegym.errors import InfrastructureError, WorkerLost
 from provegym.gateway import joined
 from provegym.gateway.fleet import Fleet, Launch, Worker
 from provegym.gateway.guard import Guard
-from provegym.gateway.listening import runner
+from provegym.gateway.listening import runner, settle
 from provegym.gateway.settings import Settings
 from provegym.gateway.upstream import Answer, Asked, Connection
 from provegym.gateway.wire import NO_JSON, Opened
@@ -224,6 +224,7 @@ def serve(
     """
     import uvloop
 
+    settle()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         loop.run(_serve(settings, listening, Fleet(launch, size), ready))
 

@@ -34,7 +34,7 @@ from provegym.gateway.connections import Connections
 from provegym.gateway.door import Refusal
 from provegym.gateway.face import SESSION_ENDED, Context, Find, View
 from provegym.gateway.guard import Guard, Replay
-from provegym.gateway.listening import listen, runner, url_of
+from provegym.gateway.listening import listen, runner, settle, url_of
 from provegym.gateway.rooms import Open, Room, Rooms, open_world, room_of
 from provegym.gateway.settings import Settings
 from provegym.world.sessions import Sessions
@@ -245,8 +245,9 @@ def app(rooms: Rooms, settings: Settings, open: Open = open_world) -> Starlette:
         resolver(rooms, settings, open),
         json=True,
     )
-    routes = [*(Route(path, mcp) for path in PATHS), *control.routes(rooms, settings, open)]
-    return stack([mcp], routes, settings)
+    usual, *others = [Route(path, mcp) for path in PATHS]
+    # They are tried in turn, so what is asked most comes first.
+    return stack([mcp], [usual, *control.routes(rooms, settings, open), *others], settings)
 
 
 def mount(server: Server[Any], path: str, settings: Settings) -> Starlette:
@@ -282,6 +283,7 @@ def serve(
     rooms: Rooms, settings: Settings, listening: socket.socket, open: Open = open_world
 ) -> None:
     """Serve on a socket until interrupted."""
+    settle()
     runner(app(rooms, settings, open)).run(sockets=[listening])
 
 

@@ -31,11 +31,13 @@ class Host:
 
         import ray
 
+        from provegym.gateway.listening import settle
         from provegym.gateway.worker import Serving
 
         util: Any = ray.util  # untyped
         self.host: str = util.get_node_ip_address()
         self._serving = Serving(Plan(name, replace(settings, host=self.host, port=0)))
+        settle()
         self._thread = threading.Thread(target=self._serving.run, daemon=True)
         self._thread.start()
 

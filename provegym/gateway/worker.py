@@ -12,7 +12,7 @@ import msgspec
 
 from provegym.gateway import http
 from provegym.gateway.fleet import Plan
-from provegym.gateway.listening import GRACE_SECONDS, listen, runner
+from provegym.gateway.listening import GRACE_SECONDS, listen, runner, settle
 from provegym.gateway.rooms import Rooms
 from provegym.world.sessions import Sessions
 
@@ -64,4 +64,5 @@ def main() -> None:
         print(serving.port, flush=True)  # noqa: T201 - the front reads it
     except BrokenPipeError:
         os._exit(1)  # the front is gone
+    settle()
     serving.run()
