@@ -1,7 +1,7 @@
 // A list of records beside the one that is looked at: files, filters, search, order, pages.
 import { filesOf, get } from "./api.js";
 import { go, here } from "./address.js";
-import { count, h, human, put } from "./dom.js";
+import { behind, count, h, human, put } from "./dom.js";
 
 const PAGE = 100;
 const BUSY_MS = 600;
@@ -15,7 +15,7 @@ const IDLE_MS = 4000;
 export function listing({ label, kinds, path, row, names = {}, extra, own }) {
   const controls = h("div", { class: "controls" });
   const rows = h("nav", { class: "rows", "aria-label": label });
-  const foot = h("p", { class: "foot" });
+  const foot = h("div", { class: "foot" });
   const element = h("section", { class: "list", "aria-label": `${label}: filters and list` }, controls, rows, foot);
   let asked = "";
   let answered = "";
@@ -108,9 +108,11 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
       end < found.total ? h("a", { href: here({ offset: end }) }, "next ›") : null);
   }
 
-  function progress({ done, total, error }) {
-    if (error) return h("span", { class: "bad" }, ` ${error}`);
-    return done < total ? h("span", {}, ` · indexing ${Math.floor((100 * done) / total)} %`) : null;
+  function progress({ done, total, error, broken, first }) {
+    return [
+      error ? h("span", { class: "bad" }, ` · ${error}`) : done < total ? ` · indexing ${Math.floor((100 * done) / total)} %` : null,
+      broken ? behind(h("span", { class: "bad" }, `${count(broken, "line")} cannot be read`), h("p", {}, `The first, ${first}`)) : null,
+    ];
   }
 
   function mark(id) {
