@@ -305,7 +305,7 @@ def test_each_call_is_judged_beside_the_ground_truth(browser: Browser, run: Path
         card = page.locator(f"[data-call='{at - 1}']")
         expect(card).to_be_focused()
         expect(card.locator(".chip", has_text="ok")).to_be_visible()
-        expect(card).to_contain_text(f"is {task.ground_truth[at][1].id}")
+        expect(card).to_contain_text(f"matches {task.ground_truth[at][1].id}")
         expect(card.locator(".order.bad")).to_contain_text(f"not after {first}")
         expect(card.locator(".unequal")).to_contain_text(re.compile(rf"1\.25.*≠.*{value}"))
         expect(card.locator(".equal").first).to_contain_text("=")

@@ -8,11 +8,11 @@ const BUSY_MS = 600;
 const IDLE_MS = 4000;
 
 /**
- * A list. `kinds` are the files it lists, `path` where it asks, `row` draws one, `names` has words
+ * A list. `maker` is the command that writes its files, `kinds` are the files it lists, `path` where it asks, `row` draws one, `names` has words
  * for values of filters, and `extra(query)` gives further controls. `own` names the parameters that
  * it asks with.
  */
-export function listing({ label, kinds, path, row, names = {}, extra, own }) {
+export function listing({ label, maker, kinds, path, row, names = {}, extra, own }) {
   const controls = h("div", { class: "controls" });
   const rows = h("nav", { class: "rows", "aria-label": label });
   const foot = h("div", { class: "foot" });
@@ -29,7 +29,7 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
       looked = Date.now();
     }
     if (!files.length) {
-      put(rows, h("p", { class: "empty" }, `There are no ${label.toLowerCase()} in this folder.`));
+      put(rows, h("p", { class: "empty" }, `There are no ${label.toLowerCase()} in this folder. ${maker} writes some.`));
       return null;
     }
     if (!query.file || !files.some((f) => f.name === query.file)) {

@@ -3,7 +3,7 @@ import { ablations, trained } from "./ablations.js";
 import { get } from "./api.js";
 import { link } from "./address.js";
 import { chart, funnel } from "./chart.js";
-import { behind, chip, count, h, number, put, table } from "./dom.js";
+import { behind, chip, count, h, number, put, narrow, table } from "./dom.js";
 
 const COMPONENTS = ["validity", "coverage", "efficiency", "name", "argument", "state"];
 const LIVE_MS = 1500;
@@ -24,8 +24,8 @@ export function leave() {
 
 export async function update(query) {
   const all = await get("/api/runs");
-  detail.parentElement.classList.toggle("one", query.run !== undefined || all.length === 1);
-  if (!all.length) return put(list, h("p", { class: "empty" }, "There is no run in this folder: no curves, no rejections."));
+  narrow(detail.parentElement, query.run !== undefined || all.length === 1);
+  if (!all.length) return put(list, h("p", { class: "empty" }, "There is no run in this folder: no curves, no rejections. provegym run writes some."));
   const run = all.find((r) => (r.folder || ".") === query.run) ?? all.find((r) => r.curves.length) ?? all[0];
   put(list, all.map((r) => h("a", { href: link("/runs", { run: r.folder || "." }), "aria-current": r === run ? "true" : null },
     h("span", { class: "top" }, h("b", {}, r.name), r.settings.run?.policy ? h("span", { class: "meta" }, r.settings.run.policy) : null),
