@@ -45,8 +45,8 @@ function callCard(told, i, address) {
       note?.matched ? chip(`matches ${note.matched}`, "good", "the call of the ground truth that it counts as") : note ? chip("matches none", "warn", "it counts as no call of the ground truth") : null,
       first ? chip("first mistake", "bad") : null),
     note?.reason ? h("p", { class: "note" }, note.reason) : null,
-    note?.satisfied?.length ? h("p", { class: "order good" }, `✓ after ${note.satisfied.join(", ")}, as it must`) : null,
-    note?.unsatisfied?.length ? h("p", { class: "order bad" }, `✗ not after ${note.unsatisfied.join(", ")}, as it must`) : null,
+    note?.satisfied?.length ? h("p", { class: "order good" }, `✓ after ${note.satisfied.join(", ")}, as it must be`) : null,
+    note?.unsatisfied?.length ? h("p", { class: "order bad" }, `✗ not after ${note.unsatisfied.join(", ")}, as it must be`) : null,
     argumentRows(call.arguments, note?.arguments ?? []),
     behind(["result ", h("span", { class: "note" }, brief(call.result, 70))], value(call.result)),
     note ? changed(note.changes) : null);
