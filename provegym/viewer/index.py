@@ -100,10 +100,10 @@ class Index:
                 self._thread = Thread(target=self._run, name=f"index {self.path}", daemon=True)
                 self._thread.start()
 
-    def wait(self) -> None:
-        """Return once everything that `refresh` began is done."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Return once everything that `refresh` began is done, or so many seconds are over."""
         if self._thread:
-            self._thread.join()
+            self._thread.join(seconds)
 
     def close(self) -> None:
         """Stop indexing; what is committed stays."""
