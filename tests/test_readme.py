@@ -3,8 +3,6 @@
 A ```console block holds commands after "$ " and what they print; a ```python block is a doctest.
 Blocks of one page share a folder and variables. As in a doctest, "..." stands for anything. What
 takes minutes is looked up instead of run: targets of the Makefile and configs of whole runs.
-Every other block is read by what would run it: a ```toml block by the configs' reader, the commands
-of a ```sh block, which want a GPU, a network or a server that stays, by the command line's parser.
 
 Commands run in this process, since starting one takes a second; where `NEWCOMER` is set, as
 `.ci/newcomer` does, they are the installed ones, each a process of its own.
@@ -23,21 +21,16 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import mcp.client.stdio  # noqa: F401  (keeps the standard error of its first import: the real one)
 import pytest
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
 
 import provegym
 from provegym import cli, servers
-from provegym.config import load, parse
-from provegym.config import told as settings_of
+from provegym.config import load
 from provegym.llm.scripted import Json, Response, ScriptedServer, says
 
 ROOT = Path(__file__).parents[1]
@@ -67,10 +60,6 @@ NAMES = (
     "trainers",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
-DOCS = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
-ALL = ("README.md", "CONTRIBUTING.md", *(f"docs/{name}" for name in DOCS))
-ELSEWHERE = {"docker", "gym", "uvicorn", "vf-eval", "vllm", "python", "python3", ".", "..."}
-"""Commands of others in ```sh blocks, which nothing here can read."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 HERE = Path(provegym.__file__).parents[1]
 """Where the package that is tested lies: the checkout, or an installation."""
@@ -92,17 +81,12 @@ class Command(NamedTuple):
     shown: str
 
 
-BESIDE = settings_of(ROOT / "configs" / "demo.toml")
-"""Settings that a block of TOML stands among."""
-
-
-def blocks(page: str, *languages: str) -> list[Block]:
-    """The blocks of a page in some languages; in those that are run, if none is named."""
+def blocks(page: str) -> list[Block]:
     text = (ROOT / page).read_text("utf-8")
     return [
         Block(m[1], m[2], text.count("\n", 0, m.start()) + 1)
-        for m in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        if m[1] in (languages or ("console", "python"))
+        for m in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if m[1] in ("console", "python")
     ]
 
 
@@ -131,8 +115,8 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder to work in, with the repository's configs and examples at hand."""
-    for name in ("configs", "examples"):
+    """An empty folder to work in, with the repository's configs, examples and tests at hand."""
+    for name in ("configs", "examples", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -148,16 +132,16 @@ def in_process(arguments: list[str]) -> str:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = cli.call(arguments)
-    return shown(code, out.getvalue(), err.getvalue())
+    return told(code, out.getvalue(), err.getvalue())
 
 
 def installed(arguments: list[str]) -> str:
     """The same of the installed command, in a process of its own."""
     done = subprocess.run(["provegym", *arguments], text=True, capture_output=True, check=False)
-    return shown(done.returncode, done.stdout, done.stderr)
+    return told(done.returncode, done.stdout, done.stderr)
 
 
-def shown(code: int, out: str, err: str) -> str:
+def told(code: int, out: str, err: str) -> str:
     """What a command says to who runs it: its output, and its error if it failed."""
     errors = [line for line in err.splitlines() if line.startswith("error: ")]
     assert bool(errors) == (code != 0), err
@@ -227,78 +211,6 @@ def test_every_example_does_what_the_page_shows(page: str, place: Path, endpoint
             check_console(page, block, endpoint)
         else:
             check_python(page, block, variables)
-
-
-def parsed(words: list[str]) -> None:
-    """Let the command line read a command without running it. Raises `TyperException`."""
-    command = get_command(cli.app)
-    context = command.make_context("provegym", words)
-    while isinstance(command, TyperGroup):
-        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-        assert found
-        command, context = found, found.make_context(name, rest, parent=context)
-
-
-def parts(text: str) -> Iterator[list[str]]:
-    """The single commands of a shell's text, without comments and variables before them."""
-    for line in text.replace("\\\n", " ").splitlines():
-        told = shlex.shlex(line, posix=True, punctuation_chars="&|")
-        told.whitespace_split = True
-        for joint, words in itertools.groupby(told, lambda word: set(word) <= set("&|")):
-            command = list(itertools.dropwhile(re.compile(r"[A-Z_]+=").match, words))
-            if command and not joint:
-                yield command
-
-
-def check_command(words: list[str]) -> None:
-    """Hold a command that is not run to what its program knows."""
-    name, *rest = words
-    if Path(name).name == "provegym":
-        parsed(rest)
-    elif Path(name).name == "pip":
-        told = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        for extras in re.findall(r"provegym\[([\w,]+)\]", " ".join(rest)):
-            assert set(extras.split(",")) <= told["optional-dependencies"].keys(), words
-    elif name == "make":
-        assert look_up(words)
-    else:
-        assert name in ELSEWHERE, f"nothing runs or reads {' '.join(words)}"
-
-
-@pytest.mark.parametrize("page", ALL)
-def test_what_is_not_run_is_read_by_what_would_run_it(page: str) -> None:
-    for block in blocks(page, "sh", "bash"):
-        for words in parts(block.text):
-            check_command(words)
-    for block in blocks(page, "json"):
-        assert json.loads(block.text), page
-    for block in blocks(page, "toml"):
-        settings = tomllib.loads(block.text)
-        if "orchestrator" not in settings:  # prime-rl's, which has its own reader
-            parse({**BESIDE, **settings}, f"{page}:{block.line}")
-
-
-def test_a_block_that_is_wrong_is_found() -> None:
-    for line in ("provegym serv", "provegym rollout t.jsonl --polcy noop", "provegym view --port x"):
-        with pytest.raises(typer.TyperException):
-            check_command(shlex.split(line))
-    for line in ("provgym view", "make tests", "pip install 'provegym[gatway]'"):
-        with pytest.raises(AssertionError):
-            check_command(shlex.split(line))
-    assert list(parts("A=b provegym view && pip \\\n install x &  # as it is")) == [
-        ["provegym", "view"],
-        ["pip", "install", "x"],
-    ]
-
-
-def test_every_block_of_every_page_has_a_language_that_is_run_or_read() -> None:
-    for page in ALL:
-        found = blocks(page, *("", "console", "python", "py", "sh", "bash", "toml", "json"))
-        fences = (ROOT / page).read_text("utf-8").count("\n```")
-        assert 2 * len(found) == fences, f"{page}: a block in a language that nothing reads"
-        assert [b.line for b in found if not b.language] == [], page
-        if any(block.language in ("console", "python") for block in found):
-            assert page in PAGES
 
 
 def test_no_page_writes_where_another_wrote_something_else() -> None:
