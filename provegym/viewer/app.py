@@ -207,7 +207,7 @@ def _other(place: Place, name: str) -> Path:
 
 
 def _played(place: Place, task: str) -> list[dict[str, Any]]:
-    """Every episode of a task, in whatever file. What is not indexed is waited for, not for long."""
+    """Every episode of a task, in whatever file; files not indexed yet are waited for shortly."""
     found, end = [], time.monotonic() + PATIENCE
     for file in place.files():
         if file.kind == "traces":
