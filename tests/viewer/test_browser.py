@@ -374,6 +374,22 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None
         )
 
 
+def test_a_run_that_comes_to_train_while_it_is_looked_at_shows_its_curves(
+    browser: Browser, run: Path
+) -> None:
+    path = run / "grpo" / "curves.jsonl"
+    rows = path.read_text("utf-8")
+    path.unlink()
+    settings = Settings(port=0)
+    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+        page.goto("/runs")
+        expect(page.locator(".funnel li")).not_to_have_count(0)
+        expect(page.locator(".chart")).to_have_count(0)
+        path.write_text(rows, "utf-8")
+        expect(page.locator(".chart").first).to_be_visible()
+        expect(page.locator(".card").first).to_contain_text(f"{STEPS} steps")
+
+
 def test_ablations_show_their_table_and_lead_to_each_cell(browser: Browser, ablated: Path) -> None:
     settings = Settings(port=0)
     with background(app(ablated, settings), settings) as url, tab(browser, url) as page:
