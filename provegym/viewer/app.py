@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,8 +34,6 @@ from provegym.viewer.play import Game, Games, opened
 
 STATIC = Path(__file__).with_name("static")
 PAGES = ("/", "/worlds", "/play", "/tasks", "/traces", "/runs")
-PATIENCE = 0.5
-"""Seconds that a page waits for the indexes of files that it only tells of."""
 HEADERS = (
     (b"content-security-policy", b"default-src 'none'; script-src 'self'; style-src 'self'; "
      b"img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -207,15 +204,12 @@ def _other(place: Place, name: str) -> Path:
 
 
 def _played(place: Place, task: str) -> list[dict[str, Any]]:
-    """Every episode of a task, in whatever file; files not indexed yet are waited for shortly."""
-    found, end = [], time.monotonic() + PATIENCE
-    for file in place.files():
-        if file.kind == "traces":
-            index = place.traces(file.name)
-            index.wait(max(0, end - time.monotonic()))
-            with index.reading() as base:
-                asked = "SELECT id, policy, reward, result FROM rows WHERE task = ? ORDER BY n"
-                found += [{"file": file.name, **dict(row)} for row in base.execute(asked, (task,))]
+    """Every episode of a task, in whatever file."""
+    found = []
+    for name, index in place.played():
+        with index.reading() as base:
+            asked = "SELECT id, policy, reward, result FROM rows WHERE task = ? ORDER BY n"
+            found += [{"file": name, **dict(row)} for row in base.execute(asked, (task,))]
     return found
 
 

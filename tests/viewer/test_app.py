@@ -23,6 +23,7 @@ from provegym.rewards.success import success
 from provegym.rewards.total import score
 from provegym.types import Task, Trace
 from provegym.viewer import app as viewer
+from provegym.viewer import place
 from tests.viewer.conftest import STEPS, curve
 
 TASKS = "train/tasks.jsonl"
@@ -223,7 +224,7 @@ def test_a_task_tells_where_it_was_played(site: str, made: Path) -> None:
 def test_a_task_tells_where_it_was_played_before_anybody_listed_that(
     url: str, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(viewer, "PATIENCE", 60.0)  # a busy machine may need longer than usual
+    monkeypatch.setattr(place, "PATIENCE", 60.0)  # a busy machine may need longer than usual
     task = next(read(run / TASKS, Task)).id
     assert {row["file"] for row in get(url, "/api/played", task=task)} == {AFTER, BEFORE}
 
