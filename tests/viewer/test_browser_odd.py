@@ -225,6 +225,16 @@ def test_a_picture_that_was_zoomed_into_stays_so_when_a_tool_is_chosen(
         assert moved["y"] - dot["y"] == pytest.approx(-40, abs=1)
 
 
+def test_two_policies_have_room_beside_each_other_on_a_tablet(browser: Browser, site: str) -> None:
+    with tab(browser, site, "tablet") as page:
+        page.goto(f"/traces?file={BEFORE}&beside=eval/after.traces.jsonl")
+        page.locator(".rows a").first.click()
+        expect(page.locator(".side")).to_have_count(2)
+        for side in page.locator(".side").all():
+            assert side.evaluate("e => e.scrollWidth - e.clientWidth") <= 1, "it overlaps the other"
+        shoot(page, "side-by-side-tablet")
+
+
 def test_two_fingers_zoom_the_picture(browser: Browser, site: str) -> None:
     with tab(browser, site, "phone") as page:
         page.goto("/worlds?server=banking&tab=graph")

@@ -39,7 +39,7 @@ async function servers(query) {
     put(list,
       all.map((each) => h("a", { href: link("/worlds", { server: each.name }), "data-name": each.name },
         h("span", { class: "top" }, h("b", {}, each.name), h("span", { class: "meta" }, count(each.tools, "tool"))),
-        h("span", { class: "meta" }, `${each.title} · ${each.writes} write · ${count(each.tables, "table")}`))),
+        h("span", { class: "meta" }, `${each.title} · ${each.tools - each.writes} read, ${each.writes} write · ${count(each.tables, "table")}`))),
       graphs.map((f) => h("a", { href: link("/worlds", { graph: f.name }), "data-name": f.name },
         h("span", { class: "top" }, h("b", {}, f.name)), h("span", { class: "meta" }, "graph with the bridges between servers"))));
   }
@@ -73,7 +73,7 @@ async function draw(query) {
       h("h2", {}, told.name, " ", h("span", { class: "note" }, told.title)),
       h("p", { class: "note" }, `The assistant works for ${told.user.name}; it is ${told.start}.`),
       h("div", { class: "chips" },
-        h("label", { class: "inline" }, "world ", h("input", { id: "seed", class: "seed", inputmode: "numeric", value: seed, "aria-label": "Seed of the world", onchange: (e) => go(here({ seed: e.target.value })) })),
+        h("label", { class: "inline" }, "world, by its seed ", h("input", { id: "seed", class: "seed", inputmode: "numeric", value: seed, "aria-label": "Seed of the world", onchange: (e) => go(here({ seed: e.target.value })) })),
         h("a", { class: "chip go", href: link("/play", { servers: told.name, seed }) }, "play"))),
     h("nav", { class: "tabs", "aria-label": "Parts of the server" }, TABS.map((name) =>
       h("a", { id: `tab-${name}`, href: link("/worlds", { server: query.server, seed: query.seed, tab: name }), "aria-current": name === tab ? "true" : null }, { tools: `tools (${told.tools})`, tables: `tables (${told.tables})`, graph: "graph" }[name]))),
