@@ -115,8 +115,8 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder to work in, with the repository's configs and examples at hand."""
-    for name in ("configs", "examples"):
+    """An empty folder to work in, with the repository's configs, examples and tests at hand."""
+    for name in ("configs", "examples", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

@@ -206,11 +206,10 @@ def _other(place: Place, name: str) -> Path:
 def _played(place: Place, task: str) -> list[dict[str, Any]]:
     """Every episode of a task, in whatever file."""
     found = []
-    for file in place.files():
-        if file.kind == "traces":
-            with place.traces(file.name).reading() as base:
-                asked = "SELECT id, policy, reward, result FROM rows WHERE task = ? ORDER BY n"
-                found += [{"file": file.name, **dict(row)} for row in base.execute(asked, (task,))]
+    for name, index in place.played():
+        with index.reading() as base:
+            asked = "SELECT id, policy, reward, result FROM rows WHERE task = ? ORDER BY n"
+            found += [{"file": name, **dict(row)} for row in base.execute(asked, (task,))]
     return found
 
 

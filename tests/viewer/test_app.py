@@ -23,6 +23,7 @@ from provegym.rewards.success import success
 from provegym.rewards.total import score
 from provegym.types import Task, Trace
 from provegym.viewer import app as viewer
+from provegym.viewer import place
 from tests.viewer.conftest import STEPS, curve
 
 TASKS = "train/tasks.jsonl"
@@ -165,6 +166,13 @@ def test_tasks_are_filtered_by_what_they_are(site: str, made: Path) -> None:
         found = listed(site, "/api/tasks", TASKS, server=server)
         assert [row["id"] for row in found["rows"]] == wanted
         assert found["facets"]["server"][server] == len(wanted)
+    for kind in {task.kind for task in known}:
+        wanted = [task.id for task in known if task.kind == kind]
+        assert [r["id"] for r in listed(site, "/api/tasks", TASKS, kind=kind)["rows"]] == wanted
+    wanted = [task.id for task in known if task.perturbations.distractors]
+    found = listed(site, "/api/tasks", TASKS, perturbation="distractors")
+    assert wanted
+    assert [row["id"] for row in found["rows"]] == wanted
     longest = max(len(task.ground_truth) for task in known)
     found = listed(site, "/api/tasks", TASKS, calls=longest)
     assert {row["calls"] for row in found["rows"]} == {longest}
@@ -211,6 +219,14 @@ def test_a_task_tells_where_it_was_played(site: str, made: Path) -> None:
     listed(site, "/api/traces", BEFORE)
     task = next(read(made / TASKS, Task)).id
     assert {row["file"] for row in get(site, "/api/played", task=task)} == {AFTER, BEFORE}
+
+
+def test_a_task_tells_where_it_was_played_before_anybody_listed_that(
+    url: str, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "PATIENCE", 60.0)  # a busy machine may need longer than usual
+    task = next(read(run / TASKS, Task)).id
+    assert {row["file"] for row in get(url, "/api/played", task=task)} == {AFTER, BEFORE}
 
 
 def test_the_yield_counts_every_candidate(site: str, made: Path) -> None:
