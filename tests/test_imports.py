@@ -135,7 +135,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "prometheus_client": ("gateway/",),
     "jsonschema": ("gateway/sound.py",),
     "starlette": ("gateway/", "viewer/", "llm/serving.py"),
-    "uvicorn": ("gateway/", "viewer/", "llm/serving.py"),
+    "uvicorn": ("gateway/", "viewer/"),
     "uvloop": ("gateway/",),
     "httptools": ("gateway/",),
     "typer": (
