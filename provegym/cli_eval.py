@@ -129,14 +129,8 @@ def evaluate(
 
 def settings_of(given: dict[str, Any]) -> Settings:
     """The settings of an evaluation, from the options by name."""
-    from provegym.config import endpoint_url
     from provegym.evals.plan import Settings
 
-    for name in ("base_url", "user_url"):
-        try:
-            endpoint_url(given.get(name) or "")
-        except ValueError as error:
-            raise InputError(f"--{name.replace('_', '-')}: {error}") from error
     special = {
         "model": given["what"],
         "suites": tuple(name.strip() for name in given["suite"].split(",")),
