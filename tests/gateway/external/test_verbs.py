@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -188,6 +189,30 @@ def test_what_cannot_be_added_is_said_in_one_line_and_nothing_is_written(
     assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1), ran.err
     assert why in ran.err
     assert list(tmp_path.iterdir()) == []
+
+
+RAW = Path(__file__).with_name("raw.py")
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ('"x"', "tools.0.inputSchema is 'x'"),
+        ("null", "tools.0.inputSchema is None"),
+        ('{"type":7}', "tools.0.inputSchema.type is 7"),
+        ('{"type":"object","properties":{"a":7}}', "tools.0.inputSchema.properties.a is 7"),
+        ("{}", "tools.0.inputSchema.type is missing"),
+    ],
+)
+def test_a_tool_without_a_schema_is_told_in_words_of_ours(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = shlex.join([sys.executable, str(RAW), f"schema:{schema}"])
+    ran = provegym("add", "raw", "--command", command)
+    words = f"error: server raw breaks MCP while listing its tools: {told}; mend the server\n"
+    assert (ran.code, ran.err) == (2, words)
+    assert not (tmp_path / "provegym.toml").exists()
 
 
 def test_how_long_a_call_may_take_is_told_to_add(
