@@ -143,7 +143,7 @@ def take_in(folder: Path) -> str:
         try:
             register(folder)
         except InputError as error:
-            terminal.note(str(error))
+            terminal.complain(str(error))
             return "" if any(LIBRARY in place for place in SERVERS.values()) else str(error)
     return ""
 

@@ -85,9 +85,24 @@ def test_a_new_secret_has_256_bits_is_private_and_is_never_replaced(tmp_path: Pa
 
 
 def test_a_seal_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None:
-    benchmark.new_seal(published().name, tmp_path / "forged")
+    forged = Seal(published().name, "00" * 32)
+    records.write_atomic(tmp_path / "forged", [records.encode(forged)])
     with pytest.raises(InputError, match="is not the seal of test-2"):
         benchmark.read_seal(tmp_path / "forged")
+
+
+@pytest.mark.parametrize("name", ["", "my split", "a/b", "a\x1fb", "x" * 65, "Zoë", "a\n", "own"])
+def test_a_seal_has_the_name_of_a_split_or_is_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    out = tmp_path / "seal.json"
+    for split in (name, published().name):
+        assert cli.call(["benchmark", "seal", split, "--out", str(out)]) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"error: {split!r} is ")
+        assert told.count("\n") == 1
+        assert not out.exists()
+    assert cli.call(["benchmark", "seal", "my-split.1_a", "--out", str(out)]) == 0
 
 
 def test_what_is_published_of_the_split_tells_nothing_to_make_it_from() -> None:
