@@ -97,11 +97,18 @@ def call(arguments: Sequence[str]) -> int:
         broken = take_in(Path.cwd())
         command = typer.main.get_command(app)
         code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
-        sys.stdout.flush()
+        with terminal.printing():
+            sys.stdout.flush()
         return _interrupted(arguments[0]) if code == entry.INTERRUPTED else code
     except OSError as error:
         terminal.abandon_output()
-        terminal.complain(f"cannot go on: {error}; what was written stays")
+        left = isinstance(error, BrokenPipeError) and error.filename == terminal.OUTPUT
+        if not left:  # a reader like `head` has seen enough, as typer holds it, too
+            place, why = error.filename or f"{terminal.OUTPUT} or a file", error.strerror or error
+            terminal.complain(
+                f"cannot go on: {place}: {why}; make room or choose another place, "
+                "what was written stays"
+            )
         return 1
     except typer.TyperException as error:
         terminal.complain(f"{error.format_message()} (see provegym --help)")
