@@ -42,11 +42,12 @@ class InputError(ProvegymError):
 
 
 class UnknownName(InputError):
-    """A name that is not in a closed list; the message lists the valid ones."""
+    """A name that is not in a closed list; the message lists the valid ones, or some of them."""
 
     def __init__(self, what: str, name: str, known: list[str]) -> None:
         self.what, self.name, self.known = what, name, known
-        super().__init__(f"unknown {what} {name!r}; known: {', '.join(known)}")
+        listed = f"known: {', '.join(known)}" if known else "there is none"
+        super().__init__(f"unknown {what} {seen(name)}; {listed}")
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
         return UnknownName, (self.what, self.name, self.known)
