@@ -32,7 +32,7 @@ from provegym import (
 )
 from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
-    MOST_TRIALS,
+    Concurrency,
     Json,
     Preset,
     ScoresOut,
@@ -40,6 +40,7 @@ from provegym.options import (
     Settings,
     Tasks,
     Traces,
+    Trials,
     example,
 )
 
@@ -220,6 +221,7 @@ def certify(
     from provegym.synth.certify import failed as failed_of
     from provegym.worlds import world_of
 
+    tables.note_unfinished(tasks)
     loaded = load_tasks(tasks)
     failed: dict[str, list[str]] = {}
     with terminal.progress("certify") as advance:
@@ -265,8 +267,8 @@ def rollout(
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of one message of a model.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, max=MOST_TRIALS, help="Episodes of each task.")] = 1,
-    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 16,
+    trials: Trials = 1,
+    concurrency: Concurrency = 16,
     seed: Seed = 0,
     retry_masked: Annotated[
         bool,
@@ -280,6 +282,7 @@ def rollout(
     from provegym.llm.factory import policy_factory
     from provegym.rollout.run import load_tasks, rollout_file
 
+    tables.note_unfinished(tasks)
     sampling = {"temperature": temperature, "max_tokens": max_tokens}
     content = worlds.content(load_tasks(tasks))
     make_policy = own_policy(policy, temperature, max_tokens) or policy_factory(
@@ -338,6 +341,7 @@ def score(
     """Score traces against their tasks; a pure function that opens no server."""
     from provegym.scoring import score_files
 
+    tables.note_unfinished(tasks, traces)
     summary = score_files(tasks, traces, preset, out, explain)
     if json:
         terminal.as_json(summary)
@@ -363,6 +367,7 @@ def rescore(
     from provegym.scoring import score_files
 
     records.check_output(out, "scores", (tasks, traces))
+    tables.note_unfinished(tasks, traces)
     replayed = out.with_suffix(".traces.jsonl")
     content = worlds.content(load_tasks(tasks))
     with terminal.progress("replay") as advance:

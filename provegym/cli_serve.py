@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from provegym import terminal
 from provegym.errors import InputError, UnknownName
 from provegym.options import Seed, Servers, example
+from provegym.types import MOST_AT_ONCE
 
 if TYPE_CHECKING:
     from provegym.gateway.settings import Settings
@@ -33,7 +34,10 @@ AllowHost = Annotated[
     list[str] | None, typer.Option(help="Another name that clients use; may be repeated.")
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="So many processes share the sessions behind the port.")
+    int | None,
+    typer.Option(
+        min=1, max=MOST_AT_ONCE, help="So many processes share the sessions behind the port."
+    ),
 ]
 Engine = Annotated[
     str, typer.Option(help="What workers are: processes here, or actors of a cluster (ray).")

@@ -109,9 +109,7 @@ class OpenAIPolicies:
         except openai.BadRequestError as error:
             if overflowed(error):
                 return Reply(overflow=True)
-            raise ModelFault(
-                f"model {self._model!r} refused the request: {told(error)}"
-            ) from error
+            raise ModelFault(f"model {self._model!r} refused the request: {told(error)}") from error
         except openai.OpenAIError as error:
             if is_away(error) and not self._answered:
                 raise EndpointDown(

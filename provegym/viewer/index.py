@@ -231,7 +231,6 @@ class Index:
             file.seek(found["at"])
             return file.read(found["size"])
 
-
     def first(self, count: int) -> list[str]:
         """The ids of the first records."""
         with self.reading() as base:

@@ -56,7 +56,10 @@ def test_what_is_no_json_is_400_or_422(
 
 
 def test_a_query_is_refused_and_not_passed_over(api: Http, session: str) -> None:
-    for method, path in (("GET", f"/v1/sessions/{session}"), ("POST", f"/v1/sessions/{session}/score")):
+    for method, path in (
+        ("GET", f"/v1/sessions/{session}"),
+        ("POST", f"/v1/sessions/{session}/score"),
+    ):
         status, answer = api.raw(method, f"{path}?preset=strict", b"")
         assert (status, json.loads(answer)["error"]["message"]) == (
             422,

@@ -306,8 +306,12 @@ def test_what_a_question_has_no_use_for_is_refused_and_not_passed_over(
 @pytest.mark.parametrize(
     ("path", "body", "said"),
     [
-        ("", {"servers": "banking"}, "servers is 'banking'; give a list of names, as [\"banking\"]"),
-        ("", {"servers": [7]}, "servers is [7]; give a list of names, as [\"banking\"]"),
+        (
+            "",
+            {"servers": "banking"},
+            "servers is 'banking'; give a list of names, as [\"banking\"]",
+        ),
+        ("", {"servers": [7]}, 'servers is [7]; give a list of names, as ["banking"]'),
         ("", {"servers": ["banking"], "sed": 7}, "unknown field 'sed'; known: seed, servers"),
         ("/call", {"name": 7}, "name is 7; give the name of a tool"),
         ("/call", {"arguments": {}}, "name is None; give the name of a tool"),

@@ -48,9 +48,7 @@ def test_junk_between_the_answers_is_passed_over(
 
 
 def test_a_result_outside_the_protocol_is_a_fault_of_ours(raw: Connection) -> None:
-    told = (
-        "server raw breaks MCP while running act: content is 'odd'; mend the server"
-    )
+    told = "server raw breaks MCP while running act: content is 'odd'; mend the server"
     with pytest.raises(ServerFault, match=f"^{re.escape(told)}$"):
         raw.call("act", {"kind": "odd"})
     assert raw.lost
