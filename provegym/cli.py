@@ -283,7 +283,6 @@ def rollout(
     from provegym.rollout.run import load_tasks, rollout_file
 
     tables.note_unfinished(tasks)
-    sampling = {"temperature": temperature, "max_tokens": max_tokens}
     content = worlds.content(load_tasks(tasks))
     make_policy = own_policy(policy, temperature, max_tokens) or policy_factory(
         policy,
@@ -303,7 +302,7 @@ def rollout(
             concurrency=concurrency,
             trials=trials,
             seed=seed,
-            settings=sampling,
+            settings={"temperature": temperature, "max_tokens": max_tokens},
             world=content,
             retry_masked=retry_masked,
             progress=advance,

@@ -82,8 +82,7 @@ def synth(
     if told:
         check_names(told)
     names = told.run.servers if told and servers is None else servers_named(servers)
-    root = seed if seed is not None else (told.run.seed if told else 0)
-    plan = Plan(root, names, names)
+    plan = Plan(seed if seed is not None else (told.run.seed if told else 0), names, names)
     check(plan, settings, out, model if model.model else None)
     loaded, where = [library.load(name) for name in names], beside(out, "graph", ".json")
     with terminal.progress("graph") as advance:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 def seen(value: object, most: int = 80) -> str:
     """A value as a message repeats it: its `repr`, of a long one the beginning."""
-    text = repr(value)
+    text = repr(value[: most + 1] if isinstance(value, str) else value)
     if len(text) <= most:
         return text
     quote = text[-1] if text[0] in "'\"" else ""

@@ -1,8 +1,9 @@
 """Every command and example of the README and of docs/ is run, and what it shows is compared.
 
 A ```console block holds commands after "$ " and what they print; a ```python block is a doctest;
-a ```toml block whose first line is "# NAME.toml" is that file, a whole run's settings. Blocks of one page share a folder and variables. As in a doctest, "..." stands for anything. What
-takes minutes is looked up instead of run: targets of the Makefile and configs of whole runs.
+a ```toml block whose first line is "# NAME.toml" is that file, a whole run's settings. Blocks of
+one page share a folder and variables. As in a doctest, "..." stands for anything. What takes
+minutes is looked up instead of run: targets of the Makefile and configs of whole runs.
 
 Commands run in this process, since starting one takes a second; where `NEWCOMER` is set, as
 `.ci/newcomer` does, they are the installed ones, each a process of its own.

@@ -121,8 +121,8 @@ def _status(error: openai.APIStatusError, model: str) -> Trouble | ProvegymError
         return None
     if _NO_TOOLS.search(str(error)):
         return InputError(
-            f"the endpoint does not let {model!r} call tools ({told(error)}); enable them there, or set "
-            'teacher.mode = "json"'
+            f"the endpoint does not let {model!r} call tools ({told(error)}); enable them there, "
+            'or set teacher.mode = "json"'
         )
     unpaid = status == _PAYMENT_REQUIRED or error.code == "insufficient_quota"
     if isinstance(error, MISCONFIGURED) or unpaid:

@@ -277,8 +277,8 @@ def _load(path: str) -> tuple[Any, Any]:
 
     if lacks := [what for what, names in PARTS.items() if not _holds(Path(path), names)]:
         raise InputError(
-            f"{path!r} is no checkpoint of transformers: it has no {lacks[0]}; give the folder that "
-            "`save_pretrained` of a model and its tokenizer wrote"
+            f"{path!r} is no checkpoint of transformers: it has no {lacks[0]}; give the folder "
+            "that `save_pretrained` of a model and its tokenizer wrote"
         )
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)

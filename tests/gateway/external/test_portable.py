@@ -110,8 +110,22 @@ def test_what_is_no_object_of_properties_takes_no_arguments(odd: Any) -> None:
             st.lists(inner, max_size=3)
             | st.dictionaries(
                 st.sampled_from(
-                    ["a", "type", "enum", "const", "required", "properties", "items", "$ref"]
-                    + ["allOf", "anyOf", "oneOf", "default", "minimum", "description"]
+                    [
+                        "a",
+                        "type",
+                        "enum",
+                        "const",
+                        "required",
+                        "properties",
+                        "items",
+                        "$ref",
+                        "allOf",
+                        "anyOf",
+                        "oneOf",
+                        "default",
+                        "minimum",
+                        "description",
+                    ]
                 ),
                 inner,
             )
