@@ -27,7 +27,7 @@ from provegym.records import Manifest, Store, beside, config_hash, content_hash,
 from provegym.synth.crew import Crew, hired
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
-from provegym.synth.unmet import NO_AIMS, Codes, unmet
+from provegym.synth.unmet import NO_AIMS, Aims, unmet
 from provegym.types import Task, Trace
 from provegym.worlds import digest_of
 
@@ -239,7 +239,7 @@ class _Due:
         return found
 
 
-def _aims(maker: Maker, conversations: Path, start: int) -> Codes:
+def _aims(maker: Maker, conversations: Path, start: int) -> Aims:
     """What no candidate before number `start` met."""
     talks = takewhile(lambda t: maker.number(t.task_id) < start, read(conversations, Trace))
     return unmet(talks, maker.plan.servers)
