@@ -101,7 +101,7 @@ class Maker:
         """A candidate that passed everything but the second process, or why it did not.
 
         What cannot be made is drawn again as the same kind of task, so that no kind becomes rarer
-        for being harder. `aims` are refusals that a last wish should meet, where there is room;
+        for being harder. `aims` are refusals to meet and tools to call, where there is room;
         `k` is the place that the candidate is for (`i` unless told otherwise).
         """
         k = i if k is None else k

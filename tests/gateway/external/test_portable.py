@@ -103,30 +103,19 @@ def test_what_is_no_object_of_properties_takes_no_arguments(odd: Any) -> None:
     assert portable(odd, {}) == {"type": "object", "properties": {}, "required": []}
 
 
+PLACES = (
+    *("a", "type", "enum", "const", "required", "properties", "items", "$ref", "allOf", "anyOf"),
+    *("oneOf", "default", "minimum", "description"),
+)
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.sampled_from(["a", "null", "#/x"]),
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from(
-                    [
-                        "a",
-                        "type",
-                        "enum",
-                        "const",
-                        "required",
-                        "properties",
-                        "items",
-                        "$ref",
-                        "allOf",
-                        "anyOf",
-                        "oneOf",
-                        "default",
-                        "minimum",
-                        "description",
-                    ]
-                ),
+                st.sampled_from(PLACES),
                 inner,
             )
         ),
