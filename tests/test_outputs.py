@@ -12,6 +12,7 @@ import pytest
 
 from provegym import cli, records
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
+from provegym.llm.scripted import ScriptedServer, fails
 from provegym.rollout.summary import summarize
 from provegym.types import Call, Task, Trace, Turn
 
@@ -210,6 +211,11 @@ def test_a_policy_that_nobody_answers_for_ends_in_exit_code_1(
     tasks, out = tmp_path / "tasks.jsonl", tmp_path / "traces.jsonl"
     task = Task("t", "abstention", (Turn("Hello"),), servers=("banking",))
     records.write_atomic(tasks, [records.encode(task)])
-    nobody = ["--policy", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--out", str(out)]
-    assert cli.call(["rollout", str(tasks), *nobody]) == 1
+    rollout = ["rollout", str(tasks), "--policy", "openai:m", "--out", str(out), "--base-url"]
+    assert cli.call([*rollout, "http://127.0.0.1:9/v1"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: no endpoint of model 'm' is there, http://127.0.0.1:9/v1: ")
+    assert told.count("\n") == 1
+    with ScriptedServer(answers=[fails(400, "no")]) as server:
+        assert cli.call([*rollout, server.url]) == 1
     assert "error: all 1 episodes were lost to faults" in capsys.readouterr().err
