@@ -251,6 +251,12 @@ class Index:
             file.seek(found["at"])
             return file.read(found["size"])
 
+    def first(self, count: int) -> list[str]:
+        """The ids of the first records."""
+        with self.reading() as base:
+            asked = "SELECT id FROM rows ORDER BY n LIMIT ?"
+            return [str(row["id"]) for row in base.execute(asked, (count,))]
+
 
 @contextlib.contextmanager
 def _transaction(base: sqlite3.Connection) -> Iterator[None]:

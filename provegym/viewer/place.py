@@ -20,6 +20,8 @@ from provegym.viewer.traces import TaskOf
 
 FRESH_SECONDS = 1.0
 """How long what a folder holds is remembered."""
+NAMED = 20
+"""So many ids an error lists."""
 KEPT_TASKS = 4096
 """Tasks that are kept decoded while traces are scored."""
 PLAYED: tuple[Kind, ...] = ("traces", "conversations")
@@ -159,7 +161,7 @@ def _line(index: Index, what: str, name: str) -> bytes:
         index.wait()
         line = index.line(name)
     if line is None:
-        raise UnknownName(what, name, [])
+        raise UnknownName(what, name, index.first(NAMED))
     return line
 
 

@@ -289,6 +289,13 @@ def test_gold_answers_score_all_of_teval_and_empty_ones_nothing(
     assert found.absent["teval/instruct_string"] == "no item of this form"
 
 
+def test_teval_without_data_asks_for_it() -> None:
+    with pytest.raises(InputError, match=r"^T-Eval needs its data: .* with --teval-data$"):
+        teval.absent(None, None, None)
+    with pytest.raises(InputError, match=r"^T-Eval's data is not at /nowhere: download it"):
+        teval.absent(Path("/nowhere"), None, None)
+
+
 def test_teval_says_what_is_missing(data: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--teval-data"):
         teval.absent(None, None, None)
