@@ -248,6 +248,12 @@ def _cells(row: Result) -> Sequence[object]:
     )
 
 
+def results_in(place: Path) -> Path | None:
+    """The results that an evaluation left in a folder, or that file itself; None for another."""
+    file = place if place.suffix == ".json" else place / "results.json"
+    return file if file.is_file() else None
+
+
 def of_results(after: Path, against: Path | None, json: bool) -> None:
     """Compare two files of results, or show one."""
     from provegym.evals.results import compare, read

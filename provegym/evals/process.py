@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -55,8 +56,14 @@ def run(
     printed = log.read_text("utf-8", "replace")
     if process.returncode and not may_fail:
         last = " | ".join(line.strip() for line in printed.strip().splitlines()[-TOLD:])
-        raise InfrastructureError(f"{Path(command[0]).name} failed: {last} (all of it: {log})")
+        name, how = Path(command[0]).name, _how(process.returncode)
+        raise InfrastructureError(f"{name} {how}: {last} (all of it: {log})")
     return printed
+
+
+def _how(code: int) -> str:
+    """What an exit code other than 0 says. A signal is nothing that the program printed."""
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else "failed"
 
 
 def _say(process: subprocess.Popen[str], answer: str) -> None:

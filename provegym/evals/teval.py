@@ -30,6 +30,8 @@ from provegym.llm.scripted import Json, Response, says
 from provegym.records import content_hash, encode, write_atomic
 
 FILE = re.compile(r"(?P<stem>[a-z_]+?)_v(?P<version>\d)(?P<subset>_subset)?\.json")
+EMBEDDED = re.compile(r"^embedded (\d+) of (\d+) texts$", re.MULTILINE)
+"""What the script inside T-Eval's environment prints while it works."""
 MOST_TOKENS = 512
 EMBEDDER = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 """SHA-256 of the published weights (`model.safetensors`) of all-mpnet-base-v2."""
@@ -211,7 +213,8 @@ def _prediction(name: str, response: Response) -> Json:
     if OVERFLOW.search(body):
         return {"id": name, "prediction": "", "state": "overflow"}
     content = json.loads(body)["choices"][0]["message"].get("content") or ""
-    return {"id": name, "prediction": cut(str(content)), "state": "scored"}
+    whole = str(content).encode("utf-8", "replace").decode()  # half a surrogate breaks tokenizers
+    return {"id": name, "prediction": cut(whole), "state": "scored"}
 
 
 def cut(text: str) -> str:
@@ -232,9 +235,11 @@ def _scored(
         "options": part.options,
         "fields": part.fields,
         "embedder": str(job.model.absolute()) if part.embeds and job.model else "",
+        "embeddings": str(_embeddings(job)) if part.embeds and job.model else "",
         "items": {n: {**rows[n], "prediction": said[n]["prediction"]} for n in said},
     }
     ask, out = job.folder / f"{name}.{trial}.ask.json", job.folder / f"{name}.{trial}.scores.json"
+    log = job.folder / f"{name}.{trial}.log"
     write_atomic(ask, [json.dumps(asked).encode()])
     process.run(
         [
@@ -243,7 +248,8 @@ def _scored(
         ],
         environment=harness.clean_environment(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false"),
         folder=job.folder,
-        log=job.folder / f"{name}.{trial}.log",
+        log=log,
+        look=lambda: _follow(log, job),
     )
     found = json.loads(out.read_text("utf-8"))
     return [
@@ -257,6 +263,19 @@ def _scored(
         )
         for n in said
     ]
+
+
+def _embeddings(job: Job) -> Path:
+    """Where embeddings by this model are kept: gold answers are the same in every run."""
+    assert job.model
+    place = job.environment.python.parents[2] / "embeddings"
+    return place.absolute() / check_embedder(job.model)[:16]
+
+
+def _follow(log: Path, job: Job) -> None:
+    """Tell how far the embedding is, which takes longer than all else."""
+    if found := EMBEDDED.findall(log.read_text("utf-8", "replace")):
+        job.advance(*map(int, found[-1]))
 
 
 def source(environment: Environment, checkout: Path | None) -> Path:

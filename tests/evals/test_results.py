@@ -70,6 +70,23 @@ def test_a_result_without_a_pin_is_refused(tmp_path: Path, lost: str) -> None:
         read(path)
 
 
+def test_report_shows_an_evaluation_and_refuses_one_without_pins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, score in (("before", 0.0), ("after", 1.0)):
+        write(Evaluation(name, (scored(score, 1.0),)), tmp_path / name / "results.json")
+    assert cli.call(["report", f"{tmp_path}/after"]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split()[:3] == ["bfcl/base", "2", "1.000"]
+    assert cli.call(["report", f"{tmp_path}/after", "--compare", f"{tmp_path}/before"]) == 0
+    assert "p (Holm)" in capsys.readouterr().out
+    path = tmp_path / "after" / "results.json"
+    raw = json.loads(path.read_text())
+    del raw["results"][0]["pins"]["harness_hash"]
+    path.write_text(json.dumps(raw))
+    assert cli.call(["report", f"{tmp_path}/after"]) == 2
+    assert "does not say harness_hash of bfcl/base" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"results": 3}', '{"results": [3]}'])
 def test_another_file_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.json").write_text(text)

@@ -133,6 +133,24 @@ def test_versions_gpus_and_data_are_each_named(
 @pytest.mark.parametrize(
     ("override", "told"),
     [
+        ("machine.sequence_parallel=3", "sequence_parallel = 3 does not divide machine.gpus = 8"),
+        ("model.path=./nothing", "model.path: no model at ./nothing"),
+        ("run.tasks=.", "run.tasks: . is no file of tasks"),
+    ],
+)
+def test_what_cannot_work_anywhere_is_named_in_a_dry_run(
+    override: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "verl", str(PAPER / "qwen3-4b.toml"), "--dry-run", "--set", override]
+    assert cli.call(command) == 0
+    missing = [line for line in capsys.readouterr().err.splitlines() if told in line]
+    assert [line.startswith("cannot start here: ") for line in missing] == [True]
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("grpo.preset=papr", "grpo.preset: unknown preset 'papr'"),
         ("grpo.lerning_rate=1", "grpo.lerning_rate is not a setting; did you mean learning_rate?"),
         ("grpo.group_size=1", "grpo.group_size is 1"),
         ("grpo.max_response_tokens=40000", "qwen3-4b.toml: an episode may have 52384 tokens"),

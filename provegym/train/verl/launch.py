@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from provegym import records
 from provegym.errors import InfrastructureError, InputError, ManifestMismatch
-from provegym.rewards.presets import preset
 from provegym.train.verl import command, episodes, rows
 from provegym.train.verl.checks import problems
 from provegym.train.verl.device import environment
@@ -40,7 +39,6 @@ def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Train
     starting, `ManifestMismatch` for a folder of another run, and `InfrastructureError` where verl
     fails; its checkpoints stay.
     """
-    preset(settings.grpo.preset)
     for problem in problems(settings):
         raise InputError(problem)
     folder = settings.run.folder

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from provegym import config
+from provegym.errors import InputError
+from provegym.rewards import presets
 from provegym.section import Count, Natural, Positive, Section, Share
 
 Calls = Literal["hermes", "granite"]
@@ -51,6 +53,15 @@ class Model(Section):
     """Ours."""
 
 
+def _known(preset: str) -> str:
+    """The preset's name. Raises ValueError for one that does not exist."""
+    try:
+        presets.preset(preset)
+    except InputError as error:
+        raise ValueError(str(error)) from error
+    return preset
+
+
 class Grpo(Section):
     """Group-relative policy optimization over live episodes."""
 
@@ -63,7 +74,7 @@ class Grpo(Section):
     """Weight of the KL term to the starting policy; 0 leaves it out."""
     temperature: Positive = 1.0
     """Ours."""
-    preset: str = "paper"
+    preset: Annotated[str, AfterValidator(_known)] = "paper"
     max_prompt_tokens: Count = 12_384
     """Of the system prompt with the tools and the first user turn; longer tasks are left out."""
     max_response_tokens: Count = 16_384

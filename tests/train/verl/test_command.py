@@ -63,3 +63,16 @@ def test_a_path_with_odd_characters_reaches_verl_as_it_is(
     told = composed(words)
     assert told.data.train_files == str(odd / "train.parquet")
     assert told.trainer.default_local_dir == str(odd / "checkpoints")
+
+
+@pytest.mark.parametrize("wrong", ["trainer.save_frequency=3", "trainer.save_freq={"])
+def test_what_verl_s_hydra_refuses_is_told_before_anything_starts(
+    wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "verl", str(CONFIGS[0]), "--dry-run"]
+    assert cli.call([*command, "--set", f"machine.hydra={json.dumps([wrong])}"]) == 0
+    refused = [line for line in capsys.readouterr().err.splitlines() if "verl takes no" in line]
+    (line,) = refused
+    assert wrong.partition("=")[0] in line
+    assert cli.call(command) == 0
+    assert "verl takes no" not in capsys.readouterr().err
