@@ -179,11 +179,7 @@ def script(name: str) -> Path:
 
 def clean_environment(**more: str) -> dict[str, str]:
     """The variables that a harness's process gets: no key of the user's, no path of ours."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name in KEPT
-    }
+    kept = {name: value for name, value in os.environ.items() if name in KEPT}
     return kept | {"PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8", **more}
 
 

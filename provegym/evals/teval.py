@@ -25,6 +25,7 @@ from provegym.errors import InputError
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Keep, Policy, Roles, json_lines, key
+from provegym.evals.loads import NOTHING, Load, mean
 from provegym.llm.relay import FAULT, OVERFLOW, Remote, check
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import content_hash, encode, write_atomic
@@ -196,6 +197,11 @@ async def _predict(job: Job, roles: Roles, rows: Mapping[str, Json], kept: Path)
 
 def _request(job: Job, row: Json) -> Json:
     temperature = 0.0 if job.temperature is None else job.temperature
+    return {"messages": prompt(row), "temperature": temperature, "max_tokens": MOST_TOKENS}
+
+
+def prompt(row: Json) -> list[Json]:
+    """What a model is asked for an item."""
     given = row["origin_prompt"]
     told = json.loads(given) if isinstance(given, str) else given
     messages: list[Json] = []
@@ -205,7 +211,7 @@ def _request(job: Job, row: Json) -> Json:
             messages[-1]["content"] += "\n" + str(message["content"])
         else:
             messages.append({"role": role, "content": str(message["content"])})
-    return {"messages": messages, "temperature": temperature, "max_tokens": MOST_TOKENS}
+    return messages
 
 
 def _prediction(name: str, response: Response) -> Json:
@@ -285,6 +291,20 @@ def source(environment: Environment, checkout: Path | None) -> Path:
     if not (checkout / "teval" / "evaluators").is_dir():
         raise InputError(f"{checkout} is no checkout of T-Eval: it has no teval/evaluators")
     return (checkout / "teval").absolute()
+
+
+def loads_of(data: Path | None, wanted: Mapping[str, Sequence[str]]) -> dict[str, Load]:
+    """What an item of each part takes; parts that share a file share its answers, too."""
+    found: dict[str, Load] = {}
+    seen: set[str] = set()
+    for name, names in wanted.items():
+        assert data
+        rows = items(data, name)
+        asked = ((prompt(rows[n]), gold(name, rows[n])) for n in names)
+        stem = PARTS[name].stem
+        found[name] = NOTHING if stem in seen else mean(len(names), asked)
+        seen.add(stem)
+    return found
 
 
 def abilities(scores: Mapping[str, float]) -> dict[str, float]:

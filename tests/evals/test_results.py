@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from provegym import cli
 from provegym.errors import InfrastructureError, InputError, UnknownName
-from provegym.evals import plan
+from provegym.evals import loads, plan
 from provegym.evals.items import Item
-from provegym.evals.plan import Load, Settings, Suite
+from provegym.evals.loads import Load
+from provegym.evals.plan import Settings, Suite
 from provegym.evals.results import Evaluation, Pins, Result, compare, read, result, write
 from provegym.evals.tau2 import batches
 from provegym.evals.teval import PARTS, abilities, cut
@@ -195,7 +196,7 @@ def test_suites_are_taken_whole_or_in_parts() -> None:
 def test_a_forecast_multiplies_what_one_item_was_measured_to_take(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan, "LOADS", {"bfcl/base": Load(7.5, 1000, 100)})
+    monkeypatch.setattr(loads, "LOADS", {"bfcl/base": Load(7.5, 1000, 100)})
     ready = Suite("bfcl", None, {"base": ["a", "b"], "miss_func": ["c"]})
     first, second = plan.forecast([ready], 2, (0.5, 2.0))
     assert (first.requests, first.prompt_tokens, first.completion_tokens) == (30, 4000, 400)
