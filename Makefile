@@ -31,7 +31,8 @@ PYTHON_nemo_gym ?= python3.13
 
 .venv-%/installed: pyproject.toml
 	$(or $(PYTHON_$*),$(PYTHON)) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_$*) 'pytest>=9,<10' 'hypothesis>=6.150,<7' --editable '.[$*]'
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_$*) 'pytest>=9,<10' 'hypothesis>=6.150,<7' --editable '.[$(subst _,-,$*)]'
+	.venv-$*/bin/python -c 'import $*'  # without it the tests would be skipped
 	touch $@
 
 demo: install
