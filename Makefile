@@ -25,6 +25,7 @@ install: .venv/installed
 	touch $@
 
 # Each trainer that has an adapter pins other releases than the next, so each has an environment.
+# NeMo Gym asks for Python 3.13.14; PIP_nemo_gym=--ignore-requires-python takes an older 3.13.
 ADAPTERS ?= openenv verifiers skyrl_gym nemo_gym
 PYTHON_nemo_gym ?= python3.13
 .PRECIOUS: .venv-%/installed
