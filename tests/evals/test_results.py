@@ -18,6 +18,9 @@ from provegym.evals.plan import Settings, Suite
 from provegym.evals.results import Evaluation, Pins, Result, compare, read, result, write
 from provegym.evals.tau2 import batches
 from provegym.evals.teval import PARTS, abilities, cut
+from provegym.records import encode, write_atomic
+from provegym.rollout.loop import system_prompt
+from provegym.types import GroundCall, Task, Turn
 
 PINS = Pins(
     harness="bfcl-eval",
@@ -202,6 +205,26 @@ def test_a_forecast_multiplies_what_one_item_was_measured_to_take(
     assert (first.requests, first.prompt_tokens, first.completion_tokens) == (30, 4000, 400)
     assert first.usd == pytest.approx((4000 * 0.5 + 400 * 2) / 1e6)
     assert (second.items, second.requests) == (1, None)
+
+
+def test_tasks_of_ours_are_forecast_from_their_ground_truth(tmp_path: Path) -> None:
+    silent = Task("s", "abstention", (Turn("Sing!", reply="No."),))
+    call = GroundCall("g0", "find", {"x": 1}, result={"y": 2})
+    busy = Task("b", "workflow", (Turn("Find.", (call,)), Turn("More.", (replace(call, id="g1"),))))
+    write_atomic(tmp_path / "t.jsonl", map(encode, (silent, busy)))
+    told = Settings("m", ("heldout",), tmp_path, tasks=tmp_path / "t.jsonl")
+    first, *others = plan.forecast(plan.plan(told), trials=3)
+    assert first.requests == (1 + 4) * 3  # a message for each call and one that ends each turn
+    assert [row.requests for row in others] == [0, 0]  # judged on the same episodes
+    one = loads.of_tasks([silent])
+    # By hand: the answer is {"role":"assistant","content":"No."}, a pair of brackets around the
+    # messages and the empty list of tools.
+    said = [
+        {"role": "system", "content": system_prompt(silent)},
+        {"role": "user", "content": "Sing!"},
+    ]
+    assert one.completion == len('{"role":"assistant","content":"No."}') / 4
+    assert one.prompt == len(json.dumps([said, []], separators=(",", ":"))) / 4
 
 
 def test_an_ability_of_which_a_file_is_missing_has_no_score() -> None:

@@ -16,9 +16,10 @@ import pytest
 from msgspec.structs import replace
 
 from provegym.errors import EndpointDown, InputError, ManifestMismatch
-from provegym.evals import bfcl, plan, tau2, teval
+from provegym.evals import bfcl, plan, suites, tau2, teval
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Roles, json_lines
+from provegym.evals.loads import NOTHING, Load
 from provegym.evals.plan import Settings, sampled
 from provegym.evals.suites import evaluate
 from provegym.llm.relay import Remote
@@ -102,6 +103,7 @@ def test_the_oracle_knows_parts_apart_that_begin_with_the_same_words(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "sampled", lambda told, suite, part, names: [f"multi_turn_{part}_15"])
+    monkeypatch.setattr(suites._Suite, "bound", lambda suite, policy: {})  # others measure these
     parts = ("bfcl/base", "bfcl/miss_func")
     found = evaluate(replace(settings, model="oracle", suites=parts))
     assert [(row.part, row.score.mean) for row in found.results] == [
@@ -287,6 +289,17 @@ def test_gold_answers_score_all_of_teval_and_empty_ones_nothing(
     assert found.abilities == {"teval": {"review": 1.0}}  # no mean of half an ability, none of all
     assert "no plan_json_v*.json" in found.absent["teval/plan_json"]
     assert found.absent["teval/instruct_string"] == "no item of this form"
+
+
+def test_a_forecast_of_teval_is_read_from_its_data(data: Path) -> None:
+    both = {"a": RETRIEVE, "b": RETRIEVE}
+    (data / "reason_retrieve_understand_json_v2.json").write_text(json.dumps(both))
+    wanted = {"review_str": ["1"], "reason_json": ["a", "b"], "retrieve_json": ["a", "b"]}
+    found = teval.loads_of(data, wanted)
+    # By hand: [{"role":"user","content":"..."}] has 30 characters around the question's 36.
+    assert found["review_str"] == Load(1, (30 + 36) / 4, len('"Answer: B"') / 4)
+    assert found["reason_json"].requests == 1
+    assert found["retrieve_json"] == NOTHING  # it is judged on the same answers
 
 
 def test_teval_says_what_is_missing(data: Path, tmp_path: Path) -> None:
