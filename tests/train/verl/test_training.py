@@ -122,6 +122,19 @@ def test_a_run_goes_on_at_its_checkpoint_and_loses_no_episode(trained: Trained) 
     assert played == [24] * STEPS
 
 
+def test_the_run_is_watched_and_its_best_checkpoint_kept(trained: Trained) -> None:
+    rows = records.read_rows(trained.run / "curves.jsonl")
+    assert [row["step"] for row in rows] == list(range(1, STEPS + 1))
+    for row in rows:
+        assert {type(row[name]) for name in ("reward", "entropy", "kl", "tokens", "loss")} == {
+            float
+        }
+        assert 0 <= row["zero_variance"] <= 1
+        assert (row["masked"], row["collapse"]) == (0, "")
+    (good,) = (trained.run / "good").iterdir()
+    assert any(path.suffix == ".pt" for path in (good / "actor").iterdir())
+
+
 def test_a_run_that_has_all_its_steps_trains_no_more(trained: Trained, place: Path) -> None:
     again = provegym(place, "--set", f"grpo.steps={STEPS}", "--json")
     assert json.loads(again.stdout) == trained.told
