@@ -215,6 +215,42 @@ def test_rows_leave_out_what_does_not_fit_and_say_so(here: Path, tasks: list[Tas
     assert made.path.stat().st_mtime_ns == before
 
 
+def test_a_curriculum_writes_the_rows_of_all_steps_with_short_tasks_first(
+    here: Path, tasks: list[Task]
+) -> None:
+    import pyarrow.parquet as pq
+
+    lone, *_ = tasks
+    turns = (
+        lone.turns[0],
+        replace(
+            lone.turns[0],
+            calls=tuple(
+                replace(call, id=f"again{n}") for n, call in enumerate(lone.turns[0].calls)
+            ),
+        ),
+    )
+    longer = replace(lone, id="longer", turns=turns)
+    records.write_atomic(here / "tasks.jsonl", map(records.encode, [longer, *tasks]))
+    made = prepared(here, "grpo.prompts_per_step=4")
+    told = settings_of(here, "grpo.prompts_per_step=4", "grpo.steps=6", "grpo.curriculum=true")
+    out = command.learnt(told)
+    out.parent.mkdir()
+    rows.arrange(told, made, out)
+    order = [row["extra_info"]["task_id"] for row in pq.read_table(out).to_pylist()]
+    assert len(order) == 4 * 6
+    assert "longer" not in order[:12]
+    assert "longer" in order[12:]
+    assert {task.id for task in tasks} <= set(order[:3])
+    again = settings_of(here, "grpo.curriculum=true")
+    assert "data.shuffle=false" in command.command(again)
+    assert f"data.train_files={out}" in command.command(again)
+    assert "data.shuffle=true" in command.command(settings_of(here))
+    launch._claim(again, here / "run")
+    with pytest.raises(ManifestMismatch):  # another number of steps is another order
+        launch._claim(settings_of(here, "grpo.curriculum=true", "grpo.steps=700"), here / "run")
+
+
 def test_rows_lost_to_a_kill_are_made_again(here: Path) -> None:
     made = prepared(here, "grpo.prompts_per_step=3")
     whole = made.path.read_bytes()

@@ -51,6 +51,8 @@ def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Train
             made = rows.prepare(settings, Path(source), command.rows(settings, split), advance)
         for reason, number in made.left_out.items():
             note(f"{source}: {number} tasks are left out, they have {reason}")
+        if split == "train" and settings.grpo.curriculum:
+            rows.arrange(settings, made, command.learnt(settings))
     records.write_atomic(folder / command.LOOP, [command.agent_loop(settings).encode()])
     if _steps(settings) < settings.grpo.steps:
         watch = Watch(folder, command.checkpoints(settings), note)

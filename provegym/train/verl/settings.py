@@ -83,6 +83,10 @@ class Grpo(Section):
     """Tasks with more are left out."""
     max_assistant_turns: Count = 10
     """Assistant messages in one episode."""
+    resample: bool = False
+    """Play other tasks in place of groups whose episodes all earned the same (off in the paper)."""
+    curriculum: bool = False
+    """Begin with tasks of few calls, and add longer ones by and by (off in the paper)."""
     max_result_chars: Count = 65_536
     """Of one tool result; the rest is cut off (ours: about what a response can hold at all)."""
     save_every: Count = 10
@@ -145,13 +149,14 @@ class Settings(Section):
     def identity(self) -> dict[str, Any]:
         """What shapes the policy; where and how fast it is computed may change in a run."""
         shaping = self.model_dump(mode="json", include={"run", "model", "grpo"})
-        shaping["grpo"] = {k: v for k, v in shaping["grpo"].items() if k not in _FREE}
+        free = _FREE - ({"steps"} if self.grpo.curriculum else set())
+        shaping["grpo"] = {k: v for k, v in shaping["grpo"].items() if k not in free}
         shaping["run"] = {"seed": self.run.seed}
         return shaping
 
 
 _FREE = {"steps", "save_every", "validate_every"}
-"""A run may be made longer."""
+"""A run may be made longer, unless a curriculum divides its steps."""
 
 
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
