@@ -31,7 +31,13 @@ class Load(Struct, frozen=True):
 NOTHING = Load(0, 0, 0)
 """Of a part that is judged on what another part asked for."""
 LOADS: Mapping[str, Load] = {
-    "bfcl/base": Load(7.3, 46_059, 688),
+    "bfcl/base": Load(7.3, 44_008, 277),
+    "bfcl/miss_func": Load(8.3, 49_010, 289),
+    "bfcl/miss_param": Load(8.3, 50_034, 290),
+    "bfcl/long_context": Load(7.3, 61_880, 325),
+    "tau2/airline": Load(6.0, 23_347, 220),
+    "tau2/retail": Load(7.9, 34_480, 290),
+    "tau2/telecom": Load(14.4, 78_832, 285),
 }
 """Measured over all items by `python -m benchmarks.loads`. Those of tau2 are of the agent and the
 simulated user together. What is neither here nor to be read from a user's own data has no forecast.

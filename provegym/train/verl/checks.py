@@ -53,7 +53,8 @@ def _refused(settings: Settings) -> Iterator[str]:
         with initialize_config_module("verl.trainer.config", version_base=None):
             compose("ppo_trainer", overrides=words)
     except HydraException as error:
-        yield f"verl takes no such setting: {' '.join(str(error).split())[:300]}"
+        own = f"machine.hydra = {list(settings.machine.hydra)}"
+        yield f"verl does not take {own}: {' '.join(str(error).split())[:300]}"
 
 
 def _packages(settings: Settings) -> Iterator[str]:
