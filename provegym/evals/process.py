@@ -17,6 +17,13 @@ TOLD = 5
 """Last lines of a failed process that the user is shown."""
 
 
+def tied(command: Sequence[str | Path]) -> list[str]:
+    """The command of a process that ends with the one that starts it, also where that is killed (on
+    Linux). Its program is named by its path.
+    """
+    return [sys.executable, "-P", "-S", str(TIED), *map(str, command)]
+
+
 def run(
     command: Sequence[str | Path],
     *,
@@ -36,7 +43,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with log.open("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-S", str(TIED), *map(str, command)],
+            tied(command),
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.PIPE,

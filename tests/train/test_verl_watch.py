@@ -113,8 +113,8 @@ def test_a_collapse_is_told_once_with_the_best_checkpoint(run: Run) -> None:
 
 
 def test_a_checkpoint_that_verl_removes_meanwhile_is_no_fault(run: Run) -> None:
-    run.log(0, 1, *[0.5] * 5)
     run.save(5)
+    run.log(0, 1, *[0.5] * 5)
     (run.checkpoints / "global_step_5" / "actor" / "weights").unlink()
     (run.checkpoints / "global_step_5" / "actor").rmdir()
     (run.checkpoints / "global_step_5").rmdir()
@@ -161,3 +161,17 @@ def test_a_look_that_fails_leaves_no_process_behind(monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         launch._run([sys.executable, "-c", "input()"], {}, "it", look)
     assert started[0].poll() is not None
+
+
+def test_what_is_trained_ends_with_a_launcher_that_is_killed() -> None:
+    training = "import time; print(1, flush=True); time.sleep(20); print('still here')"
+    code = (
+        "import os, sys; from provegym.train.verl import launch; "
+        "launch._run([sys.executable, '-c', sys.argv[1]], dict(os.environ), 'it')"
+    )
+    command = [sys.executable, "-c", code, training]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as launcher:
+        assert launcher.stderr
+        assert launcher.stderr.readline() == b"1\n"
+        launcher.kill()
+        assert launcher.stderr.read() == b""  # it ends once nobody holds the other end

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from provegym import records
 from provegym.errors import InfrastructureError, InputError, ManifestMismatch
+from provegym.evals.process import tied
 from provegym.train.verl import command, episodes, rows
 from provegym.train.verl.checks import problems
 from provegym.train.verl.device import environment
@@ -96,10 +97,10 @@ def _run(
 ) -> None:
     """Run a command and show on standard error what it says, for standard output is the result's.
 
-    `look` is called again and again while it runs, and once at its end. Raises
-    `InfrastructureError` where it fails.
+    `look` is called again and again while it runs, and once at its end. It does not outlive us:
+    otherwise the next start would train beside it. Raises `InfrastructureError` where it fails.
     """
-    with subprocess.Popen(told, env=environment, stdout=2) as process:
+    with subprocess.Popen(tied(told), env=environment, stdout=2) as process:
         try:
             while _runs(process):
                 look()

@@ -39,10 +39,17 @@ class Watch:
     def __init__(self, run: Path, checkpoints: Path, note: Callable[[str], None]) -> None:
         self._run, self._checkpoints, self._note = run, checkpoints, note
         self._alarmed = False
+        self._seen: list[tuple[str, int]] = []
 
     def look(self) -> None:
-        """Write the curves anew, keep the best checkpoint, tell of a collapse."""
-        rows = curves(self._run)
+        """Once there is a new step: write the curves anew, keep the best checkpoint (verl logs a
+        step when it is saved), tell of a collapse.
+        """
+        files = sorted((self._run / "metrics").glob("*.jsonl"))
+        seen = [(path.name, path.stat().st_size) for path in files]
+        if seen == self._seen:
+            return
+        self._seen, rows = seen, curves(self._run)
         if not rows:
             return
         records.write_atomic(self._run / "curves.jsonl", map(records.encode, rows))
