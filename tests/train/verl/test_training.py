@@ -130,7 +130,7 @@ def test_the_run_is_watched_and_its_best_checkpoint_kept(trained: Trained) -> No
             float
         }
         assert 0 <= row["zero_variance"] <= 1
-        assert (row["masked"], row["collapse"]) == (0, "")
+        assert row["masked"] == 0
     (good,) = (trained.run / "good").iterdir()
     assert any(path.suffix == ".pt" for path in (good / "actor").iterdir())
 
