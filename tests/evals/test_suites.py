@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from provegym.errors import EndpointDown, InputError, ManifestMismatch
-from provegym.evals import bfcl, plan, suites, tau2, teval
+from provegym.evals import bfcl, harness, plan, suites, tau2, teval
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Roles, json_lines
 from provegym.evals.loads import NOTHING, Load
@@ -229,6 +229,17 @@ def test_tau2_tells_the_agents_faults_from_the_users_and_the_endpoints(
     again = tau2_played(job, tau2.scripted(rows, "oracle"))
     assert again["7"].score == 1.0
     assert again["3"] == found["3"]
+
+
+@pytest.mark.parametrize("part", tau2.PARTS)
+def test_the_data_of_every_domain_of_tau2_have_a_hash(
+    tau2_environment: Environment, part: str
+) -> None:
+    files = tau2.files(tau2_environment, (part,))
+    names = {path.name for path in files}
+    assert {"tasks.json", "split_tasks.json", "simulation_guidelines.md"} <= names
+    assert (part == "telecom") == any(path.parent.name == "workflows" for path in files)
+    assert len(harness.data_hash(files)) == 64
 
 
 def test_a_silent_agent_earns_on_tau2_what_leaves_nothing_changed(
