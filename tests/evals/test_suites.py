@@ -113,7 +113,7 @@ def test_the_oracle_knows_parts_apart_that_begin_with_the_same_words(
 
 
 def test_the_oracle_makes_gold_calls_of_tools_that_are_not_offered() -> None:
-    tools = {"cd": {"parameters": {"properties": {"folder": {}, "deep": {}}}}}
+    tools: Json = {"cd": {"parameters": {"properties": {"folder": {}, "deep": {}}}}}
     told = [bfcl._call(text, tools, "c0") for text in ("cd('x', deep=True)", "tail(file_name='y')")]
     assert [json.loads(call["function"]["arguments"]) for call in told] == [
         {"folder": "x", "deep": True},
