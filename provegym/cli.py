@@ -32,7 +32,7 @@ from provegym import (
 )
 from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
-    MOST_TRIALS,
+    Concurrency,
     Json,
     Preset,
     ScoresOut,
@@ -40,6 +40,7 @@ from provegym.options import (
     Settings,
     Tasks,
     Traces,
+    Trials,
     example,
 )
 
@@ -97,11 +98,18 @@ def call(arguments: Sequence[str]) -> int:
         broken = take_in(Path.cwd())
         command = typer.main.get_command(app)
         code = command.main(arguments, prog_name="provegym", standalone_mode=False) or 0
-        sys.stdout.flush()
+        with terminal.printing():
+            sys.stdout.flush()
         return _interrupted(arguments[0]) if code == entry.INTERRUPTED else code
     except OSError as error:
         terminal.abandon_output()
-        terminal.complain(f"cannot go on: {error}; what was written stays")
+        left = isinstance(error, BrokenPipeError) and error.filename == terminal.OUTPUT
+        if not left:  # a reader like `head` has seen enough, as typer holds it, too
+            place, why = error.filename or f"{terminal.OUTPUT} or a file", error.strerror or error
+            terminal.complain(
+                f"cannot go on: {place}: {why}; make room or choose another place, "
+                "what was written stays"
+            )
         return 1
     except typer.TyperException as error:
         terminal.complain(f"{error.format_message()} (see provegym --help)")
@@ -143,7 +151,7 @@ def take_in(folder: Path) -> str:
         try:
             register(folder)
         except InputError as error:
-            terminal.note(str(error))
+            terminal.complain(str(error))
             return "" if any(LIBRARY in place for place in SERVERS.values()) else str(error)
     return ""
 
@@ -213,6 +221,7 @@ def certify(
     from provegym.synth.certify import failed as failed_of
     from provegym.worlds import world_of
 
+    tables.note_unfinished(tasks)
     loaded = load_tasks(tasks)
     failed: dict[str, list[str]] = {}
     with terminal.progress("certify") as advance:
@@ -258,8 +267,8 @@ def rollout(
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of one message of a model.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, max=MOST_TRIALS, help="Episodes of each task.")] = 1,
-    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 16,
+    trials: Trials = 1,
+    concurrency: Concurrency = 16,
     seed: Seed = 0,
     retry_masked: Annotated[
         bool,
@@ -273,7 +282,7 @@ def rollout(
     from provegym.llm.factory import policy_factory
     from provegym.rollout.run import load_tasks, rollout_file
 
-    sampling = {"temperature": temperature, "max_tokens": max_tokens}
+    tables.note_unfinished(tasks)
     content = worlds.content(load_tasks(tasks))
     make_policy = own_policy(policy, temperature, max_tokens) or policy_factory(
         policy,
@@ -293,7 +302,7 @@ def rollout(
             concurrency=concurrency,
             trials=trials,
             seed=seed,
-            settings=sampling,
+            settings={"temperature": temperature, "max_tokens": max_tokens},
             world=content,
             retry_masked=retry_masked,
             progress=advance,
@@ -331,6 +340,7 @@ def score(
     """Score traces against their tasks; a pure function that opens no server."""
     from provegym.scoring import score_files
 
+    tables.note_unfinished(tasks, traces)
     summary = score_files(tasks, traces, preset, out, explain)
     if json:
         terminal.as_json(summary)
@@ -356,6 +366,7 @@ def rescore(
     from provegym.scoring import score_files
 
     records.check_output(out, "scores", (tasks, traces))
+    tables.note_unfinished(tasks, traces)
     replayed = out.with_suffix(".traces.jsonl")
     content = worlds.content(load_tasks(tasks))
     with terminal.progress("replay") as advance:

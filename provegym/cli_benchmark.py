@@ -9,6 +9,7 @@ import typer
 
 from provegym import terminal
 from provegym.options import Json, example
+from provegym.types import MOST_TASKS
 
 app = typer.Typer(
     help="Provegym as a benchmark: sealed splits and boards; `eval --suite provegym` measures.",
@@ -37,7 +38,9 @@ def make_split(
     config: Annotated[Path, typer.Argument(help="The recipe: a run's settings (TOML).")],
     seal: Annotated[Path, typer.Option(help="The secret's file.")],
     out: Annotated[Path, typer.Option(help="Where the tasks go; as secret as the seal.")],
-    limit: Annotated[int | None, typer.Option(min=1, help="Tasks; else the recipe's.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=MOST_TASKS, help="Tasks; else the recipe's.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make a split's tasks from its seal, each line with the canary, and what is to be published.
@@ -50,16 +53,18 @@ def make_split(
     from provegym.graph.store import cached
     from provegym.records import beside, encode, write_atomic
     from provegym.synth.make import Plan
-    from provegym.synth.pipeline import synthesize
+    from provegym.synth.pipeline import check, synthesize
 
     secret = benchmark.read_seal(seal)
     told = load(config)
     settings = told.synth if limit is None else told.synth.model_copy(update={"limit": limit})
     made, names = beside(out, "made"), told.run.servers
+    plan = Plan(secret.seed, names, names)
+    check(plan, settings, made)
     with terminal.progress("graph"):
         graph = cached([servers.load(name) for name in names], beside(out, "graph", ".json"))
     with terminal.progress("synth") as advance:
-        synthesize(Plan(secret.seed, names, names), settings, graph, made, advance)
+        synthesize(plan, settings, graph, made, advance)
     split = benchmark.mark(made, out, secret)
     where = beside(out, "split", ".json")
     write_atomic(where, [encode(split)])

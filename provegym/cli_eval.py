@@ -11,7 +11,7 @@ import typer
 
 from provegym import tables, terminal
 from provegym.errors import InputError
-from provegym.options import MOST_TRIALS, Json, Seed, example
+from provegym.options import Concurrency, Json, Seed, Trials, example
 
 if TYPE_CHECKING:
     from provegym.evals.comparison import Comparison
@@ -65,8 +65,6 @@ Source = Annotated[
     Path | None, typer.Option(help="A checkout of T-Eval, whose scorers are then used.")
 ]
 Limit = Annotated[int, typer.Option(min=0, help="Items of each part; 0 takes all.")]
-Trials = Annotated[int, typer.Option(min=1, max=MOST_TRIALS, help="Tries at each item.")]
-Concurrency = Annotated[int, typer.Option(min=1, help="Conversations at once.")]
 Temperature = Annotated[float | None, typer.Option(min=0, help="The benchmark's own if not given.")]
 MostTokens = Annotated[int | None, typer.Option(min=1, help="Most tokens of one message.")]
 Timeout = Annotated[
@@ -129,14 +127,8 @@ def evaluate(
 
 def settings_of(given: dict[str, Any]) -> Settings:
     """The settings of an evaluation, from the options by name."""
-    from provegym.config import endpoint_url
     from provegym.evals.plan import Settings
 
-    for name in ("base_url", "user_url"):
-        try:
-            endpoint_url(given.get(name) or "")
-        except ValueError as error:
-            raise InputError(f"--{name.replace('_', '-')}: {error}") from error
     special = {
         "model": given["what"],
         "suites": tuple(name.strip() for name in given["suite"].split(",")),
@@ -300,6 +292,7 @@ def of_traces(tasks: Path, traces: Path, against: Path | None, json: bool) -> No
     from provegym.evals.heldout import compared, measure_file, outlook, report
 
     files = [against, traces] if against else [traces]
+    tables.note_unfinished(tasks, *files)
     measured = [measure_file(tasks, path) for path in files]
     found = [report(str(path), *each) for path, each in zip(files, measured, strict=True)]
     sides = [measures for measures, _ in measured]

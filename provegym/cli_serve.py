@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from provegym import terminal
 from provegym.errors import InputError, UnknownName
 from provegym.options import Seed, Servers, example
+from provegym.types import MOST_AT_ONCE
 
 if TYPE_CHECKING:
     from provegym.gateway.settings import Settings
@@ -29,8 +30,14 @@ Token = Annotated[
     str | None,
     typer.Option(envvar="PROVEGYM_TOKEN", help="Needed where other machines reach the address."),
 ]
+AllowHost = Annotated[
+    list[str] | None, typer.Option(help="Another name that clients use; may be repeated.")
+]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="So many processes share the sessions behind the port.")
+    int | None,
+    typer.Option(
+        min=1, max=MOST_AT_ONCE, help="So many processes share the sessions behind the port."
+    ),
 ]
 Engine = Annotated[
     str, typer.Option(help="What workers are: processes here, or actors of a cluster (ray).")
@@ -61,9 +68,7 @@ def serve(
         int | None, typer.Option(min=0, max=65535, help="Port; 8765 if not given, 0 for any.")
     ] = None,
     token: Token = None,
-    allow_host: Annotated[
-        list[str] | None, typer.Option(help="Another name that clients use; may be repeated.")
-    ] = None,
+    allow_host: AllowHost = None,
     idle: Annotated[
         float | None, typer.Option(min=1, help="Seconds until an unused session ends; 1800.")
     ] = None,
@@ -209,6 +214,7 @@ def task_of(text: str) -> Task:
 MODEL_EXAMPLES = example(
     "provegym serve-model runs/demo/grpo/policy --port 8000",
     "provegym eval policy --suite bfcl --base-url http://127.0.0.1:8000/v1",
+    "PROVEGYM_TOKEN=$(openssl rand -hex 32) provegym serve-model shipped --host 0.0.0.0",
 )
 
 
@@ -221,24 +227,30 @@ def serve_model(
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Most tokens of one message.")
     ] = None,
+    token: Token = None,
+    allow_host: AllowHost = None,
     vllm: Annotated[
         bool, typer.Option("--vllm", help="Hand a whole checkpoint over to `vllm serve`.")
     ] = False,
 ) -> None:
     """Serve a checkpoint of a run, or any of transformers', over OpenAI's protocol."""
-    from provegym.gateway.listening import listen
+    from provegym.gateway.guard import Guard
+    from provegym.gateway.listening import listen, runner, url_of
+    from provegym.gateway.settings import Settings
     from provegym.learning import served_policy, weights_hash
-    from provegym.llm.serving import Card, serve, vllm_command
+    from provegym.llm.serving import Card, app, vllm_command
 
+    hosts = tuple(map(host_named, allow_host or ()))
+    settings = Settings(host, port, _token(token), hosts, rate=0)
     folder = _checkpoint(path)
     called = name or folder.name
     if vllm:
-        _hand_over(vllm_command(str(folder), called, host, port))
+        _hand_over(vllm_command(str(folder), called, host, port), settings.token)
     with listen(host, port) as listening:  # first, for to load the weights takes a while
         policies, template = served_policy(folder, temperature, max_tokens)
         card = Card(called, temperature, template, weights_hash(folder))
-        terminal.note(f"serving {called} at http://{host}:{listening.getsockname()[1]}/v1")
-        serve(policies, card, listening)
+        terminal.note(f"serving {called} at {url_of(settings, listening)}/v1")
+        runner(Guard(app(policies, card), settings)).run(sockets=[listening])
 
 
 def _checkpoint(path: Path) -> Path:
@@ -252,9 +264,12 @@ def _checkpoint(path: Path) -> Path:
     return path
 
 
-def _hand_over(command: list[str]) -> None:
-    """Become another program. Raises `InputError` where it is not installed."""
+def _hand_over(command: list[str], token: str | None) -> None:
+    """Become vLLM, which takes the token from its environment, where no list of processes shows
+    it. Raises `InputError` where it is not installed.
+    """
+    own = {} if token is None else {"VLLM_API_KEY": token}
     try:
-        os.execvp(command[0], command)
+        os.execvpe(command[0], command, os.environ | own)
     except FileNotFoundError as error:
         raise InputError("vllm is not installed here; without --vllm it is served too") from error

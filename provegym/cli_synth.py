@@ -9,7 +9,7 @@ import typer
 
 from provegym import cli_dataset, tables, terminal
 from provegym.options import Json, Servers, example
-from provegym.types import MOST_SEED
+from provegym.types import MOST_SEED, MOST_TASKS
 
 EXAMPLES = example(
     "provegym synth --limit 100 --seed 7 --servers banking --out tasks.jsonl",
@@ -34,7 +34,7 @@ Dollars = Annotated[
 Tokens = Annotated[
     int | None, typer.Option(min=0, help="Most tokens that a model may read and write.")
 ]
-Limit = Annotated[int | None, typer.Option(min=1, max=10_000_000, help="Certified tasks to write.")]
+Limit = Annotated[int | None, typer.Option(min=1, max=MOST_TASKS, help="Certified tasks to write.")]
 EngineName = Annotated[
     str | None,
     typer.Option(help="local (two processes) or ray (a cluster): the same comes out."),
@@ -68,7 +68,7 @@ def synth(
     from provegym.synth.crew import answers_beside, cluster, studio
     from provegym.synth.graphs import graph_of
     from provegym.synth.make import Plan
-    from provegym.synth.pipeline import synthesize
+    from provegym.synth.pipeline import check, synthesize
 
     told = load(config) if config else None
     budget = {"base_url": base_url, "budget_usd": budget_usd, "budget_tokens": budget_tokens}
@@ -82,12 +82,12 @@ def synth(
     if told:
         check_names(told)
     names = told.run.servers if told and servers is None else servers_named(servers)
-    root = seed if seed is not None else (told.run.seed if told else 0)
+    plan = Plan(seed if seed is not None else (told.run.seed if told else 0), names, names)
+    check(plan, settings, out, model if model.model else None)
     loaded, where = [library.load(name) for name in names], beside(out, "graph", ".json")
     with terminal.progress("graph") as advance:
         answers = answers_beside(out, model)
         edges = graph_of(loaded, where, settings.edges, model, answers, advance, terminal.note)
-    plan = Plan(root, names, names)
     with (
         cluster(settings.engine) as computing,
         studio(model, out, terminal.note) as teaching,

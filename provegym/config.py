@@ -20,13 +20,12 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from provegym.config_ablations import Ablations
 from provegym.errors import InputError, UnknownName, seen
 from provegym.section import Count, Natural, Positive, Section, Share
-from provegym.types import Kind
+from provegym.types import MOST_AT_ONCE, MOST_TASKS, MOST_TRIALS, Kind
 
-MOST_TASKS = 10_000_000
-"""Of one file, and worlds of one synthesis (ours: larger numbers are slips)."""
 MOST_TURNS = 100
 """Of one task, and calls of one chain (ours, too)."""
 
+AtOnce = Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]
 Edges = Literal["executed", "llm", "union"]
 Engine = Literal["local", "ray"]
 Style = Literal["spoken", "written"]
@@ -268,8 +267,8 @@ class Eval(Section):
     """Held-out evaluation, greedy: how many tasks, how often each, and scored how (ours)."""
 
     tasks: Count = 200
-    trials: Count = 1
-    concurrency: Count = 16
+    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 1
+    concurrency: AtOnce = 16
     preset: str = "strict"
 
 
@@ -324,8 +323,8 @@ class Teacher(Section):
     """Further fields of each request, as they are: `top_p`, or vLLM's `chat_template_kwargs`."""
     timeout: Positive = 600.0
     """Seconds that one request may take."""
-    concurrency: Annotated[int, Field(ge=1, le=1000)] = 256
-    """Requests under way at once; more than 1,000 connections the `openai` client does not open."""
+    concurrency: AtOnce = 256
+    """Requests under way at once."""
     retries: Natural = 2
     """How often a request is made again that was sent and not answered (a time-out, a cut
     connection, a broken answer), or that fails while others are answered."""

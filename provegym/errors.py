@@ -26,7 +26,7 @@ from __future__ import annotations
 
 def seen(value: object, most: int = 80) -> str:
     """A value as a message repeats it: its `repr`, of a long one the beginning."""
-    text = repr(value)
+    text = repr(value[: most + 1] if isinstance(value, str) else value)
     if len(text) <= most:
         return text
     quote = text[-1] if text[0] in "'\"" else ""
@@ -42,11 +42,12 @@ class InputError(ProvegymError):
 
 
 class UnknownName(InputError):
-    """A name that is not in a closed list; the message lists the valid ones."""
+    """A name that is not in a closed list; the message lists the valid ones, or some of them."""
 
     def __init__(self, what: str, name: str, known: list[str]) -> None:
         self.what, self.name, self.known = what, name, known
-        super().__init__(f"unknown {what} {name!r}; known: {', '.join(known)}")
+        listed = f"known: {', '.join(known)}" if known else "there is none"
+        super().__init__(f"unknown {what} {seen(name)}; {listed}")
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
         return UnknownName, (self.what, self.name, self.known)

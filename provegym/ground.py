@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from graphlib import CycleError, TopologicalSorter
 
-from provegym.errors import InputError
+from provegym.errors import InputError, seen
 from provegym.types import GroundCall, Task
 
-_SEEN = 80
-"""So many letters of a name an error repeats."""
 _NAMED = 4
 """So many calls of a circle an error names."""
 
@@ -37,26 +35,26 @@ def check_world(task: Task, tools: Collection[str], tables: Collection[str]) -> 
     of = f"the task's servers {', '.join(task.servers)}"
     for _, call in task.ground_truth:
         if call.name not in tools:
-            told = f"task {task.id}: ground call {call.id[:_SEEN]!r} is of {call.name[:_SEEN]!r}"
+            told = f"task {task.id}: ground call {seen(call.id)} is of {seen(call.name)}"
             raise InputError(f"{told}, which is no tool of {of}; name their server too")
     for table in task.final_changes:
         if table not in tables:
-            told = f"task {task.id}: final_changes names {table[:_SEEN]!r}"
+            told = f"task {task.id}: final_changes names {seen(table)}"
             raise InputError(f"{told}, which is no table of {of}; name it as server.table")
 
 
 def _check_links(task: Task, calls: list[GroundCall], known: Collection[str]) -> None:
     needs = {call.id: call.after for call in calls}
     for name, sources in needs.items():
-        told = f"task {task.id}: ground call {name[:_SEEN]!r} comes after"
+        told = f"task {task.id}: ground call {seen(name)} comes after"
         for source in sources:
             if source == name:
                 raise InputError(f"{told} itself; name calls that come before it")
             if source not in known:
-                raise InputError(f"{told} {source[:_SEEN]!r}, which is no ground call of the task")
+                raise InputError(f"{told} {seen(source)}, which is no ground call of the task")
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
-        names = ", ".join(repr(name[:_SEEN]) for name in error.args[1][:_NAMED])
+        names = ", ".join(seen(name) for name in error.args[1][:_NAMED])
         told = f"task {task.id}: ground calls wait for each other ({names})"
         raise InputError(f"{told}; take one out of `after`") from None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from provegym.types import MOST_SEED
+from provegym.types import MOST_AT_ONCE, MOST_SEED, MOST_TRIALS
 
 Tasks = Annotated[Path, typer.Option(help="Tasks with their ground truth (JSON Lines).")]
 Traces = Annotated[Path, typer.Option(help="Traces of any policy on them (JSON Lines).")]
@@ -15,9 +15,10 @@ ScoresOut = Annotated[Path, typer.Option("--out", help="Where the scores go (JSO
 Preset = Annotated[
     str, typer.Option(help="paper, strict, an ablation like -coverage, or paper,alpha=0.3.")
 ]
-MOST_TRIALS = 10_000
-"""Episodes of one task; more are a slip of the finger."""
-
+Trials = Annotated[int, typer.Option(min=1, max=MOST_TRIALS, help="Episodes of each task.")]
+Concurrency = Annotated[
+    int, typer.Option(min=1, max=MOST_AT_ONCE, help="Episodes, or conversations, at once.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Root of all randomness.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")

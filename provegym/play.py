@@ -9,7 +9,7 @@ from cmd import Cmd
 from collections.abc import Collection
 from typing import IO, Any
 
-from provegym.errors import InputError
+from provegym.errors import InputError, seen
 from provegym.world.session import Session, Snapshot
 from provegym.world.world import World
 
@@ -173,7 +173,7 @@ def _words(text: str) -> list[str]:
         words[-1].append(re.sub(r'\\(["\\])', r"\1", part) if kind == "quoted" else part)
         apart = False
     if at < len(text):
-        raise InputError(f"{text[at:][:80]!r} cannot be split into words; end what it opens")
+        raise InputError(f"{seen(text[at:])} cannot be split into words; end what it opens")
     return ["".join(parts) for parts in words]
 
 

@@ -260,7 +260,10 @@ class Store(Generic[T]):
         self._unsynced = 0
         self._file = self._open_locked()
         try:
-            self.manifest = self._accept(manifest)
+            found = accepted(self.path, manifest)
+            if found is None:
+                write_manifest(self.path, manifest)
+            self.manifest = found or manifest
             self._size = self._cut_torn_line()
             self.keys = self._load_keys(type_)
         except BaseException:
@@ -302,7 +305,8 @@ class Store(Generic[T]):
             raise _cannot_write(self.path, error) from error
         self._unsynced = 0
         if cost:
-            self._update(cost=_added(self.manifest.cost, cost))
+            old = self.manifest.cost
+            self._update(cost={n: old.get(n, 0) + cost.get(n, 0) for n in {**old, **cost}})
 
     def finish(self, cost: Mapping[str, float] = {}) -> None:
         """Mark the file complete: a later run finds nothing to do."""
@@ -334,19 +338,6 @@ class Store(Generic[T]):
                 "another output path"
             ) from error
         return file
-
-    def _accept(self, wanted: Manifest) -> Manifest:
-        found = read_manifest(self.path)
-        if os.fstat(self._file).st_size == 0 and (found is None or found.rows):
-            write_manifest(self.path, wanted)  # new, or its rows were deleted to be made anew
-            return wanted
-        if found is None:
-            raise ManifestMismatch(
-                f"{self.path} has no manifest beside it, so what made it is unknown; "
-                "move it away or choose another output path"
-            )
-        check_manifest(self.path, found, wanted)
-        return found
 
     def _cut_torn_line(self) -> int:
         size = os.fstat(self._file).st_size
@@ -387,6 +378,22 @@ class Store(Generic[T]):
         write_manifest(self.path, self.manifest)
 
 
+def accepted(path: Path, wanted: Manifest) -> Manifest | None:
+    """The manifest of a file that may be gone on with; None where it is to be made (anew, if its
+    rows were deleted). Raises `ManifestMismatch` for one that something else made.
+    """
+    found = read_manifest(path)
+    if not (path.exists() and path.stat().st_size) and (found is None or found.rows):
+        return None
+    if found is None:
+        raise ManifestMismatch(
+            f"{path} has no manifest beside it, so what made it is unknown; move it away or choose "
+            "another output path"
+        )
+    check_manifest(path, found, wanted)
+    return found
+
+
 def check_manifest(path: str | Path, found: Manifest, wanted: Manifest) -> None:
     """Raise `ManifestMismatch`, naming the field and both values, unless both made one file."""
     for field, meaning in _IDENTITY.items():
@@ -397,18 +404,13 @@ def check_manifest(path: str | Path, found: Manifest, wanted: Manifest) -> None:
         if both and (told := named(found.settings, wanted.settings)):
             raise ManifestMismatch(f"{path} was made with other settings ({told}); {_remedy(path)}")
         raise ManifestMismatch(
-            f"{path} was made with {meaning} {seen(old, 24)}, "
-            f"but {seen(new, 24)} is asked for now; "
-            f"{_remedy(path)}"
+            f"{path} was made with {meaning} {seen(old, 24)}, but {seen(new, 24)} is asked for "
+            f"now; {_remedy(path)}"
         )
 
 
 def _remedy(path: str | Path) -> str:
     return f"delete it with {manifest_path(path).name} or choose another output path"
-
-
-def _added(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
-    return {name: old.get(name, 0) + new.get(name, 0) for name in {**old, **new}}
 
 
 def _numbered(path: Path, type_: type[T]) -> Iterator[tuple[int, T]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from provegym.terminal import line, table
+from provegym.terminal import line, note, table
 
 if TYPE_CHECKING:
     from provegym.ablation.run import Summary as Ablations
@@ -152,6 +152,16 @@ def show_traces(summary: TraceSummary, title: str) -> None:
     table(("stop reason", "episodes"), _most_first(summary.stop_reasons), late)
     table(("fault of ours", "episodes"), _most_first(summary.faults))
     line(f"{summary.traces} traces, {summary.masked} masked, {summary.calls} calls")
+
+
+def note_unfinished(*files: Path) -> None:
+    """Say of each file that is made to be longer that it is taken as it is."""
+    from provegym.records import read_manifest
+
+    for file in files:
+        manifest = read_manifest(file)
+        if manifest and not manifest.complete:
+            note(f"{file} is unfinished; what there is of it is taken")
 
 
 def show_scores(summary: ScoreSummary, out: Path) -> None:

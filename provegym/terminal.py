@@ -16,6 +16,8 @@ import msgspec
 Advance = Callable[[int, int], None]
 """Tells a progress display how much is done, and of how much in all."""
 
+OUTPUT = "standard output"
+"""What an error of printing has for the name of its file."""
 NEWS_EVERY = 0.1
 """Without a terminal, the share of the work between two progress lines."""
 
@@ -33,7 +35,18 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
 
 def line(text: str) -> None:
     """Print one line of a result."""
-    sys.stdout.write(f"{text}\n")
+    with printing():
+        sys.stdout.write(f"{text}\n")
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Let an error of the block say that standard output is what takes no more."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = OUTPUT
+        raise
 
 
 def as_json(value: object) -> None:
@@ -101,7 +114,8 @@ def _rich_table(columns: Sequence[str], cells: Sequence[Sequence[str]], title: s
         shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         shown.add_row(*row)
-    Console(markup=False).print(shown)
+    with printing():
+        Console(markup=False).print(shown)
 
 
 @contextmanager

@@ -16,6 +16,16 @@ SCHEMA = 1
 MOST_SEED = 2**63 - 1
 """Greatest seed, so that any client can hold it."""
 
+MOST_TASKS = 10_000_000
+"""Of one file, and worlds of one synthesis (ours: larger numbers are slips)."""
+
+MOST_TRIALS = 10_000
+"""Episodes of one task; more are a slip of the finger."""
+
+MOST_AT_ONCE = 1000
+"""Most episodes, requests or processes at once: more connections the `openai` client does not
+open, and more is a slip of the finger."""
+
 Outcome = Literal[
     "ok", "tool_error", "invalid_arguments", "malformed", "unknown_tool", "infrastructure"
 ]

@@ -89,6 +89,16 @@ assert not [name for name in {HEAVY!r} if name in sys.modules]
         (["score"], "Missing option '--tasks'."),
         (["score", "--tasks"], "Option '--tasks' requires an argument."),
         (["score", "extra", "--tasks=a", "--traces=b", "--out=c"], "extra argument"),
+        (["eval", "m", "--concurrency", "1000000"], "Input should be less than or equal to 1000"),
+        (
+            ["rollout", "t", "--policy=noop", "--out=o", "--concurrency=1001"],
+            "Input should be less than or equal to 1000",
+        ),
+        (["serve", "--http", "--workers", "1000000"], "less than or equal to 1000"),
+        (
+            ["benchmark", "make", "c", "--seal=s", "--out=o", "--limit=99999999999"],
+            "less than or equal to 10000000",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_2(
@@ -180,6 +190,19 @@ def test_errors_of_a_stage_end_in_their_exit_code(
     assert provegym(*scored) == Ran(code, "", told)
 
 
+def test_what_is_made_of_an_unfinished_file_says_so(provegym: Command, scored: list[str]) -> None:
+    tasks, traces, out = scored[2], scored[4], scored[-1]
+    rescore = ["rescore", "--tasks", tasks, "--traces", traces, "--out", out]
+    told = f"{traces} is unfinished; what there is of it is taken"
+    for complete, lines in ((False, [told]), (True, [])):
+        records.write_manifest(traces, records.Manifest("traces", complete=complete, rows=2))
+        for command in (scored, rescore, ["eval", tasks, traces]):
+            ran = provegym(*command)
+            assert ran.code == 0
+            news = [line for line in ran.err.splitlines() if "replay" not in line]
+            assert news == lines, command
+
+
 def test_a_missing_module_of_our_own_is_not_taken_for_an_extra(
     provegym: Command, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +230,31 @@ def test_synth_writes_as_many_certified_tasks_as_asked_for(made: Path) -> None:
     tasks = list(records.read(made, Task))
     assert len(tasks) == 8
     assert all(task.certificate.passed for task in tasks)
+
+
+@pytest.mark.parametrize("why", ["no manifest beside it", "cannot read nowhere.jsonl"])
+def test_a_refused_synthesis_leaves_nothing(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c.toml").write_text(
+        """[run]
+        name = "c"
+        servers = ["banking"]
+        [synth.mix]
+        kinds = { workflow = 1, clarification = 1, abstention = 1 }
+        abstentions = ["nowhere.jsonl"]
+        """
+    )
+    command = ["synth", "c.toml", "--out", "tasks.jsonl"]
+    if "manifest" in why:
+        Path("tasks.jsonl").write_text("{}\n")
+        command = ["synth", "--servers", "banking", "--out", "tasks.jsonl"]
+    before = sorted(tmp_path.iterdir())
+    ran = provegym(*command)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert why in ran.err
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_synth_again_changes_nothing_and_refuses_another_seed(

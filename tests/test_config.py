@@ -179,6 +179,9 @@ def test_every_published_config_loads() -> None:
     ("told", "message"),
     [
         ("synth.limit=99999999999999999999999", "less than or equal to 10000000"),
+        ("eval.concurrency=1000000", "less than or equal to 1000"),
+        ("teacher.concurrency=1001", "less than or equal to 1000"),
+        ("eval.trials=1000000", "less than or equal to 10000"),
         ("synth.max_turns=100000", "less than or equal to 100"),
         (
             "synth.mix.kinds={workflow=0,clarification=0,abstention=0}",

@@ -101,7 +101,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """What a part may import of the project, besides itself."""
 
-SDK_ERRORS = ("gateway/face.py", "gateway/external/strays.py")
+SDK_ERRORS = tuple(f"gateway/{n}.py" for n in ("face", "external/strays", "external/mistakes"))
 LOCAL_MODEL = ("train/", "llm/local.py")
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "torch": (*LOCAL_MODEL, "learning.py", "evals/inside/"),
@@ -136,7 +136,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "prometheus_client": ("gateway/",),
     "jsonschema": ("gateway/sound.py",),
     "starlette": ("gateway/", "viewer/", "llm/serving.py"),
-    "uvicorn": ("gateway/", "viewer/", "llm/serving.py"),
+    "uvicorn": ("gateway/", "viewer/"),
     "uvloop": ("gateway/",),
     "httptools": ("gateway/",),
     "typer": (

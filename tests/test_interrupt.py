@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,28 @@ def test_a_command_that_waits_for_a_model_is_interrupted_in_one_line(
             code, told = interrupted(process)
     assert (code, told[-1:]) == (130, GOES_ON)
     assert not [line for line in told if "Traceback" in line or "Error" in line]
+
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open("{told}", "w").close()
+while True:
+    time.sleep(60)
+"""
+"""A server that answers nothing, and ends neither with its input nor when it is told to."""
+PATIENCE_OF_THE_SDK = 4.0
+"""Seconds that the SDK waits before it kills such a server."""
+
+
+def test_an_interrupted_add_ends_at_once_whatever_the_server_does(tmp_path: Path) -> None:
+    told, server = tmp_path / "told", tmp_path / "stubborn.py"
+    os.mkfifo(told)
+    server.write_text(STUBBORN.format(told=told))
+    command = ["add", "mine", "--command", f"{sys.executable} {server}"]
+    with started(tmp_path, command) as process:
+        told.read_bytes()  # the server is there
+        begun = time.monotonic()
+        assert interrupted(process) == (130, ["interrupted"])
+        assert time.monotonic() - begun < PATIENCE_OF_THE_SDK
+    assert not (tmp_path / "provegym.toml").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from provegym import cli, records
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch
+from provegym.llm.scripted import ScriptedServer, fails
 from provegym.rollout.summary import summarize
 from provegym.types import Call, Task, Trace, Turn
 
@@ -114,13 +116,52 @@ def test_the_masked_are_counted_even_if_there_is_one_trace() -> None:
     assert repr(summarize([Trace("r", "t", ())]).masked) == "0"
 
 
-def test_a_full_standard_output_is_one_line_and_exit_code_1() -> None:
+STARTED = [sys.executable, "-c", "from provegym.entry import main; main()"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("servers", "list"), "standard output"),
+        (("servers", "show", "banking", "--json"), "standard output"),
+        (("--help",), "standard output( or a file)?"),
+    ],
+)
+def test_a_full_standard_output_is_one_line_and_exit_code_1(
+    arguments: tuple[str, ...], what: str, unbuffered: str
+) -> None:
     with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-c", "from provegym.cli import main; main()", "servers", "list"]
-        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        ran = subprocess.run(
+            [*STARTED, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            text=True,
+            check=False,
+        )
     assert ran.returncode == 1
-    assert ran.stderr.startswith("error: cannot go on: [Errno 28] No space left on device")
-    assert ran.stderr.count("\n") == 1
+    assert re.fullmatch(
+        rf"error: cannot go on: {what}: No space left on device; make room or choose another "
+        r"place, what was written stays\n",
+        ran.stderr,
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("shown", ["--version", "--help", "servers show banking --json"])
+def test_a_reader_who_leaves_ends_a_command_in_silence(shown: str, unbuffered: str) -> None:
+    with subprocess.Popen(
+        [*STARTED, *shown.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""
 
 
 @pytest.mark.parametrize(
@@ -170,6 +211,11 @@ def test_a_policy_that_nobody_answers_for_ends_in_exit_code_1(
     tasks, out = tmp_path / "tasks.jsonl", tmp_path / "traces.jsonl"
     task = Task("t", "abstention", (Turn("Hello"),), servers=("banking",))
     records.write_atomic(tasks, [records.encode(task)])
-    nobody = ["--policy", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--out", str(out)]
-    assert cli.call(["rollout", str(tasks), *nobody]) == 1
+    rollout = ["rollout", str(tasks), "--policy", "openai:m", "--out", str(out), "--base-url"]
+    assert cli.call([*rollout, "http://127.0.0.1:9/v1"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: no endpoint of model 'm' is there, http://127.0.0.1:9/v1: ")
+    assert told.count("\n") == 1
+    with ScriptedServer(answers=[fails(400, "no")]) as server:
+        assert cli.call([*rollout, server.url]) == 1
     assert "error: all 1 episodes were lost to faults" in capsys.readouterr().err

@@ -1,8 +1,9 @@
 """Every command and example of the README and of docs/ is run, and what it shows is compared.
 
-A ```console block holds commands after "$ " and what they print; a ```python block is a doctest.
-Blocks of one page share a folder and variables. As in a doctest, "..." stands for anything. What
-takes minutes is looked up instead of run: targets of the Makefile and configs of whole runs.
+A ```console block holds commands after "$ " and what they print; a ```python block is a doctest;
+a ```toml block whose first line is "# NAME.toml" is that file, a whole run's settings. Blocks of
+one page share a folder and variables. As in a doctest, "..." stands for anything. What takes
+minutes is looked up instead of run: targets of the Makefile and configs of whole runs.
 
 Commands run in this process, since starting one takes a second; where `NEWCOMER` is set, as
 `.ci/newcomer` does, they are the installed ones, each a process of its own.
@@ -60,6 +61,10 @@ NAMES = (
     "trainers",
 )
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
+NAMED = re.compile(r"# (\S+\.toml)\n")
+"""How a block begins that is a file."""
+OTHERS = ("docs/trainers.md",)
+"""Pages that show settings of other people's programs."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 HERE = Path(provegym.__file__).parents[1]
 """Where the package that is tested lies: the checkout, or an installation."""
@@ -86,7 +91,7 @@ def blocks(page: str) -> list[Block]:
     return [
         Block(m[1], m[2], text.count("\n", 0, m.start()) + 1)
         for m in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        if m[1] in ("console", "python")
+        if m[1] in ("console", "python") or (m[1] == "toml" and NAMED.match(m[2]))
     ]
 
 
@@ -115,8 +120,8 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder to work in, with the repository's configs and examples at hand."""
-    for name in ("configs", "examples"):
+    """An empty folder to work in, with the repository's configs, examples and tests at hand."""
+    for name in ("configs", "examples", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -201,6 +206,21 @@ def check_python(page: str, block: Block, variables: dict[str, Any]) -> None:
     assert not failed, told.getvalue()
 
 
+def check_settings(block: Block) -> None:
+    """Put the file in place for the commands that follow, and read it whole."""
+    told = NAMED.match(block.text)
+    assert told
+    Path(told[1]).write_text(block.text, "utf-8")
+    load(told[1])
+
+
+def test_settings_of_ours_that_a_page_shows_are_whole_files() -> None:
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        shown = re.findall(r"^```toml\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+        if page.relative_to(ROOT).as_posix() not in OTHERS:
+            assert [text for text in shown if not NAMED.match(text)] == [], page
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_example_does_what_the_page_shows(page: str, place: Path, endpoint: str) -> None:
     found = blocks(page)
@@ -209,6 +229,8 @@ def test_every_example_does_what_the_page_shows(page: str, place: Path, endpoint
     for block in found:
         if block.language == "console":
             check_console(page, block, endpoint)
+        elif block.language == "toml":
+            check_settings(block)
         else:
             check_python(page, block, variables)
 

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from provegym.dataset.overlap import Item, Shape, strings
-from provegym.errors import InputError, UnknownName
+from provegym.errors import InputError, UnknownName, seen
 from provegym.records import content_hash
 
 Read = Iterator[tuple[Path, Item]]
@@ -148,7 +148,7 @@ def _bfcl_calls(name: str, answer: Any) -> Iterator[tuple[str, Any]]:
 def _call(text: str) -> ast.Call:
     body = ast.parse(text, mode="eval").body
     if not isinstance(body, ast.Call):
-        raise ValueError(f"{text[:80]!r} is no call")
+        raise ValueError(f"{seen(text)} is no call")
     return body
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections import Counter
@@ -82,7 +83,8 @@ def export(
     refused unless `unfinished`. An earlier export at `out` is replaced, and nothing else is.
 
     Raises `UnknownName` for the format or a server, `InputError` for a file, a split or a place
-    that cannot be, `ManifestMismatch` where `out` is something else.
+    that cannot be, or that another process exports to, `ManifestMismatch` where `out` is something
+    else.
     """
     if plan.format not in FORMATS:
         raise UnknownName("format", plan.format, [*FORMATS])
@@ -95,14 +97,15 @@ def export(
     made_by = Manifest(
         KIND, records.config_hash(plan), parent=records.content_hash(tasks), rows=len(places)
     )
-    with _placed(out, plan.is_folder) as work:
-        rows = _write(tasks, places, plan, work / out.name, write, progress)
-        if plan.format == "hf":
-            text = card.render(tasks, library, rows, plan.licence, told, plan.heldout)
-            (work / out.name / "README.md").write_text(text, "utf-8")
-        # Before the move: a kill between the two leaves nothing that is refused the next time.
-        records.write_manifest(out, made_by)
-    records.write_manifest(out, replace(made_by, complete=True))
+    with _alone(out) as work:
+        with _placed(out, work, plan.is_folder):
+            rows = _write(tasks, places, plan, work / out.name, write, progress)
+            if plan.format == "hf":
+                text = card.render(tasks, library, rows, plan.licence, told, plan.heldout)
+                (work / out.name / "README.md").write_text(text, "utf-8")
+            # Before the move: a kill between the two leaves nothing that is refused next time.
+            records.write_manifest(out, made_by)
+        records.write_manifest(out, replace(made_by, complete=True))
     return Exported(str(out), plan.format, len(places), rows)
 
 
@@ -211,29 +214,64 @@ def _lines(path: Path, row: type[Struct]) -> Iterator[Add]:
 
 
 @contextmanager
-def _placed(out: Path, is_folder: bool) -> Iterator[Path]:
-    """A folder beside `out`, in which what is to be `out` is made under its name; then it is moved.
-
-    A kill leaves the old `out`, the new one or, in the moment between two folders, none. What it
-    leaves beside is removed by the next export.
+def _alone(out: Path) -> Iterator[Path]:
+    """An empty folder beside `out` to work in, which is locked, so that no two processes make the
+    same. What a kill leaves of it is removed by the next export.
     """
-    work, old = (out.with_name(f".{out.name}.{end}") for end in ("new", "old"))
+    work = out.with_name(f".{out.name}.new")
+    handle = _locked(work, out)
     try:
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
+        for left in work.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
         yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)  # still locked: who comes now finds none or waits
+        os.close(handle)
+
+
+def _locked(work: Path, out: Path) -> int:
+    """The handle of the folder `work`, made and locked. Raises `InputError`."""
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        handle = os.open(work, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _cannot_write(out, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(handle), work.stat()):
+            return handle
+    except (BlockingIOError, FileNotFoundError):
+        pass  # somebody has it, or just removed it
+    os.close(handle)
+    raise InputError(
+        f"{out} is being written by another process; wait for it or choose another output path"
+    )
+
+
+@contextmanager
+def _placed(out: Path, work: Path, is_folder: bool) -> Iterator[None]:
+    """What the block makes in `work` under the name of `out` becomes `out`.
+
+    A kill leaves the old `out`, the new one or, in the moment between two folders, none.
+    """
+    old = out.with_name(f".{out.name}.old")
+    try:
+        yield
         shutil.rmtree(old, ignore_errors=True)
         if is_folder and out.exists():
             os.rename(out, old)
         os.replace(work / out.name, out)
         _sync(out.parent)
     except OSError as error:
-        why = error.strerror or error
-        raise InputError(f"cannot write {out}: {why}; make room or choose another path") from error
+        raise _cannot_write(out, error) from error
     finally:
-        shutil.rmtree(work, ignore_errors=True)
         if out.exists():
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _cannot_write(out: Path, error: OSError) -> InputError:
+    why = error.strerror or error
+    return InputError(f"cannot write {out}: {why}; make room or choose another path")
 
 
 def _sync(folder: Path) -> None:

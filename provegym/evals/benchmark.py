@@ -8,6 +8,7 @@ everybody can see that the tasks were not chosen afterwards.
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -19,7 +20,7 @@ from msgspec import Struct
 
 import provegym
 from provegym import worlds
-from provegym.errors import InputError
+from provegym.errors import InputError, seen
 from provegym.evals.canary import CANARY
 from provegym.evals.heldout import Report, measure_file, report
 from provegym.evals.heldout_suite import TASKS, TRACES
@@ -39,6 +40,8 @@ from provegym.records import (
 
 FLOOR, CEILING = "noop", "oracle"
 """Policies that are measured beside every entry: silence, and the ground truth."""
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""Of a split: it stands in tables and in file names."""
 OWN = "own"
 """The split of tasks that are not the published ones."""
 
@@ -86,7 +89,16 @@ class Split(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def new_seal(split: str, out: Path) -> Seal:
-    """A new secret in a file. Raises `InputError` where the file is there already."""
+    """A new secret in a file. Raises `InputError` where the file is there already, for a name that
+    is none and for one that means other tasks already.
+    """
+    if not NAME.fullmatch(split):
+        raise InputError(
+            f"{seen(split)} is no name of a split: take letters, digits, _, . and -, at most 64 of "
+            "them, such as my-split-1"
+        )
+    if split in (published().name, OWN):
+        raise InputError(f"{split!r} is what boards call other tasks already; take another name")
     if out.exists():
         raise InputError(f"{out} is there already; a lost seal cannot be made again")
     seal = Seal(split, secrets.token_hex(32))

@@ -7,13 +7,15 @@ by every run.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -134,20 +136,38 @@ def setup(
 ) -> Environment:
     """Make the environment of a suite, unless it is there.
 
-    Raises `UnknownName`, and `InfrastructureError` where a package cannot be installed.
+    Raises `UnknownName`, `InputError` while another process makes it, and `InfrastructureError`
+    where a package cannot be installed.
     """
     harness = named(suite)
     place = folder(harness, cache)
     if not (place / READY).exists():
-        shutil.rmtree(place, ignore_errors=True)
-        tell(f"making the environment of {suite} in {place}")
-        python = place / "bin" / "python"
-        _do([sys.executable, "-m", "venv", str(place)], suite)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _do([*install, "--no-deps", *harness.alone], suite)
-        _do([*install, *harness.needs], suite)
-        write_atomic(place / READY, [json.dumps(_found(python)).encode()])
+        with _alone(place):
+            shutil.rmtree(place, ignore_errors=True)
+            tell(f"making the environment of {suite} in {place}")
+            _make(harness, place)
     return environment(suite, cache)
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """See that no other process makes the same. Raises `InputError`."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_name(f".{place.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"{place} is being made by another process; wait for it") from error
+        yield
+
+
+def _make(harness: Harness, place: Path) -> None:
+    python, suite = place / "bin" / "python", harness.suite
+    _do([sys.executable, "-m", "venv", str(place)], suite)
+    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _do([*install, "--no-deps", *harness.alone], suite)
+    _do([*install, *harness.needs], suite)
+    write_atomic(place / READY, [json.dumps(_found(python)).encode()])
 
 
 def environment(suite: str, cache: Path | None = None) -> Environment:

@@ -15,9 +15,10 @@ from provegym.errors import ManifestMismatch
 from provegym.evals.heldout import measure
 from provegym.evals.items import Advance, Item, Keep, Roles, State, key
 from provegym.llm.factory import policy_factory
-from provegym.llm.relay import Relay
+from provegym.llm.relay import Remote, RemotePolicies
 from provegym.records import read, read_tasks, write_atomic
 from provegym.rewards import PRESETS, score
+from provegym.rollout.reply import PolicyFactory
 from provegym.rollout.run import rollout_file
 from provegym.types import Task, Trace
 
@@ -52,19 +53,20 @@ def play(
     """Let `player` play the wanted tasks, and judge it.
 
     The traces stay in `folder`, for `provegym eval` and `score`. Masked episodes are played again
-    by the next call and are not told. Raises `ManifestMismatch` for tasks that have changed since.
+    by the next call and are not told. Raises `ManifestMismatch` for tasks that have changed since,
+    and what ends the service of a model.
     """
     own, traces = folder / TASKS, folder / TRACES
     _copy(tasks, set(wanted), own)
     chosen = list(read_tasks(own))
 
-    def rollout(policy: str, name: str, base_url: str | None = None) -> None:
+    def rollout(name: str, policies: PolicyFactory) -> None:
         rollout_file(
             own,
             name,
             traces,
             open_session=worlds.open_session,
-            make_policy=policy_factory(policy, base_url=base_url, seed=seed),
+            make_policy=policies,
             concurrency=concurrency,
             trials=trials,
             seed=seed,
@@ -74,12 +76,13 @@ def play(
         )
 
     if isinstance(player, str):
-        rollout(player, player)
+        rollout(player, policy_factory(player, seed=seed))
     elif callable(player):
         player(own, traces)
     else:
-        with Relay(player) as relay:
-            rollout("openai:agent", "agent", relay.url)
+        remote = player["agent"]
+        assert isinstance(remote, Remote)
+        rollout("agent", RemotePolicies(remote))
     known = {task.id: task for task in chosen}
     for trace in read(traces, Trace):
         for item in judged(known[trace.task_id], trace):

@@ -48,8 +48,8 @@ def evaluate(
     had `EndpointDown`, `ModelFault` or `InputError`, with all that is finished kept.
     """
     suites = plan(settings)
-    claim(settings)
     runs = [_Suite(settings, suite, tell, advance, agent) for suite in suites]
+    claim(settings)
     found = [part for run in runs for part in run.results()]
     abilities = {"teval": teval.abilities(means(r for r in found if r.suite == "teval"))}
     evaluation = Evaluation(
@@ -101,7 +101,8 @@ class _Suite:
         self.agent = agent
         self.own = suite.name in OWN
         self.folder = settings.out / suite.name
-        self.traffic: list[Traffic] = []
+        # First of all: what is wrong with an endpoint's URL or key is found before anything else.
+        self.remotes = {} if agent or self.is_policy() else self._remotes()
 
     def results(self) -> list[Result]:
         """A result for each part, the floor and the ceiling beside it."""
@@ -147,11 +148,9 @@ class _Suite:
         """All items of the model, judged. Raises where some could not be had."""
         if self.is_policy():
             return self.bounded(self.settings.model, self.folder, self.settings.trials)
-        remotes = {} if self.agent else self.remotes()
-        player = self.agent or dict(remotes)
+        player = self.agent or dict(self.remotes)
         found = self.played(player, self.folder, self.settings.trials)
-        self.traffic = [remote.traffic for remote in remotes.values()]
-        check(remotes)
+        check(self.remotes)
         if missing := self.missing(found, self.settings.trials):
             raise InfrastructureError(
                 f"{self.suite.name}: {len(missing)} items were not answered because of the "
@@ -160,7 +159,12 @@ class _Suite:
             )
         return found
 
-    def remotes(self) -> dict[str, Remote]:
+    @property
+    def traffic(self) -> list[Traffic]:
+        """What the roles' requests took so far."""
+        return [remote.traffic for remote in self.remotes.values()]
+
+    def _remotes(self) -> dict[str, Remote]:
         """The endpoints behind the roles."""
         s = self.settings
         given = {"temperature": s.temperature, "max_tokens": s.max_tokens}

@@ -110,9 +110,9 @@ def data_file(data: Path, stem: str) -> Path | None:
 def absent(data: Path | None, model: Path | None, source: Path | None) -> dict[str, str]:
     """The parts that cannot be scored, and why. Raises `InputError` where nothing can be."""
     if data is None or not data.is_dir():
+        what = "T-Eval needs its data" if data is None else f"T-Eval's data is not at {data}"
         raise InputError(
-            f"T-Eval's data is not at {data}; download it as its README says and give the folder "
-            "with --teval-data"
+            f"{what}: download it as T-Eval's README says and give the folder with --teval-data"
         )
     lacks: dict[str, str] = {}
     for name, part in PARTS.items():

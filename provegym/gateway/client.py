@@ -23,6 +23,7 @@ from provegym.errors import (
     SessionClosed,
     SessionExpired,
     SessionUnknown,
+    seen,
 )
 from provegym.gateway import wire
 from provegym.gateway.http1 import Pool
@@ -239,7 +240,7 @@ def _names(servers: Any) -> tuple[str, ...]:
         names = tuple(servers)
         if all(isinstance(name, str) for name in names):
             return names
-    told = f"servers {repr(servers)[:80]} is no sequence of names"
+    told = f"servers {seen(servers)} is no sequence of names"
     raise InputError(f'{told}; give one such as ["banking", "email"]')
 
 

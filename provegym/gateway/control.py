@@ -96,6 +96,8 @@ def _handler(operation: Operation, desk: Desk) -> Handler:
     async def handle(request: Request) -> Response:
         name = request.path_params.get("session", "")
         try:
+            if request.scope["query_string"] and operation.path.startswith("/v1/"):
+                raise InputError("no route takes a query (what stands after `?`); use the body")
             body = await _body(request, operation, decode) if decode else None
             answer = await operation.run(desk, name, body)
         except (SessionError, InputError, InfrastructureError, *NO_JSON) as error:

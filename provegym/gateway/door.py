@@ -14,6 +14,7 @@ from mcp import types
 from mcp.types import jsonrpc_message_adapter
 from msgspec import Struct
 
+from provegym.errors import seen
 from provegym.world.validate import is_deeper
 
 BATCH = (
@@ -117,5 +118,5 @@ def request_id(value: Any) -> str | int | None:
 
 def in_flight(found: str | int) -> Refusal:
     """The refusal of a request whose id another one in flight has."""
-    told = f"a request with the id {str(found)[:80]!r} is in flight; use another id"
+    told = f"a request with the id {seen(str(found))} is in flight; use another id"
     return Refusal(types.INVALID_REQUEST, told)

@@ -17,6 +17,7 @@ from math import ceil
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from provegym.errors import seen
 from provegym.gateway.rate import Rates, who_asks
 from provegym.gateway.settings import Settings, is_loopback
 
@@ -87,10 +88,10 @@ def check(scope: Scope, settings: Settings) -> None:
         _check_repeated([name for name, _ in scope["headers"]])
     host = headers.get(b"host", b"").decode("latin-1")
     if not _known(_name(host), settings):
-        raise Refused(421, "wrong_host", f"this gateway is not known as {host[:80]!r}")
+        raise Refused(421, "wrong_host", f"this gateway is not known as {seen(host)}")
     origin = headers.get(b"origin", b"").decode("latin-1")
     if origin and not _known(_name(origin.partition("://")[2]), settings):
-        raise Refused(403, "wrong_origin", f"pages of {origin[:80]!r} may not ask here")
+        raise Refused(403, "wrong_origin", f"pages of {seen(origin)} may not ask here")
     if not (_is_open(scope["path"]) or knows_token(headers.get(b"authorization", b""), settings)):
         told = "this needs the header `Authorization: Bearer TOKEN`"
         raise Refused(401, "unauthorized", told, ((b"www-authenticate", b"Bearer"),))

@@ -28,7 +28,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from provegym.errors import SessionError, SessionUnknown
+from provegym.errors import SessionError, SessionUnknown, seen
 from provegym.gateway import control, door, face
 from provegym.gateway.connections import Connections
 from provegym.gateway.door import Refusal
@@ -217,7 +217,7 @@ def own_room(settings: Settings, open: Open, server: str = "") -> Room:
 
 
 def _no_server(server: str, known: Sequence[str]) -> Refusal:
-    told = f"no server {server[:80]!r} here; known: {', '.join(known)}"
+    told = f"no server {seen(server)} here; known: {', '.join(known)}"
     return Refusal(types.INVALID_REQUEST, told, 404)
 
 

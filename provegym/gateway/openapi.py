@@ -20,7 +20,9 @@ _WITH_BODY = {
     "400": "The body is no JSON.",
     "413": "The body is too large.",
     "415": "The body is not said to be JSON.",
-    "422": "The body says what cannot be done; the message says what to do instead.",
+}
+_CAN_BE_WRONG = {
+    "422": "The request says what cannot be done; the message says what to do instead.",
 }
 _OF_SESSION = {
     "404": "No session of that id was ever opened here.",
@@ -59,6 +61,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     of_session = "{session}" in operation.path
     errors = (
         (_WITH_BODY if operation.body else {})
+        | (_CAN_BE_WRONG if operation.path.startswith("/v1/") else {})
         | (_OF_SESSION if of_session else {})
         | (_NEW_SESSION if operation.status == 201 else {})
         | _ALWAYS

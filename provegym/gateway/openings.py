@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from provegym.errors import InputError
+from provegym.errors import InputError, seen
 from provegym.gateway.wire import Opened
 
 REMEMBERED = 10_000
@@ -40,7 +40,7 @@ class Openings:
         if known is None:
             return await self._first(key, mark, work)
         if known[0] != mark:
-            raise InputError(f"the key {key[:80]!r} opened another session; use a new one")
+            raise InputError(f"the key {seen(key)} opened another session; use a new one")
         return await asyncio.shield(known[1])
 
     async def _first(self, key: str, mark: bytes, work: Work) -> Opened:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from provegym import servers, worlds
-from provegym.errors import InfrastructureError, InputError, ServerFault
+from provegym.errors import InfrastructureError, InputError, ServerFault, seen
 from provegym.gateway import listing
 from provegym.gateway.metrics import METER
 from provegym.gateway.wire import NO_JSON
@@ -167,7 +167,7 @@ class Room:
             if known is None:
                 return self._remember(key, mark, self._run(name, arguments))
         if known[0] != mark:
-            return failed("key_reused", f"the key {key[:80]!r} was used for another call; use new")
+            return failed("key_reused", f"the key {seen(key)} was used for another call; use new")
         METER.repeated += 1
         return known[1]
 
@@ -236,7 +236,7 @@ class Room:
         """
         kept = self._snapshots.get(name)
         if kept is None:
-            raise InputError(f"there is no snapshot {name[:80]!r}; the latest {SNAPSHOTS} are kept")
+            raise InputError(f"there is no snapshot {seen(name)}; the latest {SNAPSHOTS} are kept")
         self.session.restore(kept.state)
         self._calls = list(kept.calls)
 

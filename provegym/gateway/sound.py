@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 from jsonschema import Draft202012Validator, SchemaError
 
-from provegym.errors import InputError, UnknownName
+from provegym.errors import InputError, UnknownName, seen
 from provegym.ground import check_ground
 from provegym.types import MOST_SEED, SCHEMA, Function, Task
 
@@ -33,7 +33,7 @@ def check_task(task: Task) -> None:
     if not task.id.strip():
         raise InputError(f"task.id {task.id!r} is empty; give the task a name")
     if len(task.id) > MOST_LETTERS:
-        told = f"task.id {task.id[:40]!r}... has {len(task.id)} letters"
+        told = f"task.id {seen(task.id, 40)} has {len(task.id)} letters"
         raise InputError(f"{told}; give it at most {MOST_LETTERS}")
     if not task.turns:
         raise InputError("task.turns is empty; a task has at least one turn of its user")
@@ -60,7 +60,7 @@ def check_function(function: Function) -> None:
     parameters are no JSON Schema (2020-12) of an object.
     """
     if not TOOL_NAME.fullmatch(function.name):
-        told = f"the tool name {function.name[:80]!r} cannot be listed"
+        told = f"the tool name {seen(function.name)} cannot be listed"
         raise InputError(f"{told}; take 1 to 128 letters and digits of ASCII, `_`, `-` and `.`")
     wrong = _wrong(msgspec.json.encode(function.parameters))
     if wrong:
@@ -74,7 +74,7 @@ def _wrong(parameters: bytes) -> str:
     """
     schema = msgspec.json.decode(parameters)
     if schema.get("type") != "object":
-        told = f"have the type {schema['type']!r}"[:80] if "type" in schema else "have no type"
+        told = f"have the type {seen(schema['type'])}" if "type" in schema else "have no type"
         return f'{told}; MCP demands {{"type": "object"}} with their `properties`'
     try:
         Draft202012Validator.check_schema(schema)
@@ -89,19 +89,19 @@ def check_servers(field: str, names: Sequence[str]) -> None:
     """Raise `InputError` where a server is named twice."""
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{field} names {name[:80]!r} twice; name each server once")
+            raise InputError(f"{field} names {seen(name)} twice; name each server once")
 
 
 def check_tools(names: Sequence[str], known: Collection[str], told: Collection[str]) -> None:
     """Raise `UnknownName` for a tool that is none of the known; the message names those told."""
     for name in names:
         if name not in known:
-            raise UnknownName("tool", name[:80], sorted(told)[:NAMED])
+            raise UnknownName("tool", name, sorted(told)[:NAMED])
 
 
 def _check_time(text: str) -> None:
     try:
         datetime.fromisoformat(text or "2026-01-01")
     except ValueError:
-        told = f"task.reference_time {text[:80]!r} is no time of ISO 8601"
+        told = f"task.reference_time {seen(text)} is no time of ISO 8601"
         raise InputError(f"{told}, such as 2026-03-02T09:00:00") from None

@@ -10,9 +10,9 @@ import openai
 from msgspec import Struct
 
 from provegym import config
-from provegym.errors import InputError, ModelFault
+from provegym.errors import EndpointDown, InputError, ModelFault
 from provegym.llm.completion import decode, on_the_wire, to_reply
-from provegym.llm.failures import MISCONFIGURED, overflowed, told
+from provegym.llm.failures import MISCONFIGURED, is_away, overflowed, told
 from provegym.rollout.reply import Reply
 from provegym.types import Task
 
@@ -80,6 +80,7 @@ class OpenAIPolicies:
         self._model, self._sampling, self._lenient = model, sampling, lenient
         self._options = options
         self._client: openai.AsyncOpenAI | None = None
+        self._answered = False
 
     def __call__(self, task: Task, seed: int) -> OpenAIPolicy:
         """The policy of one episode."""
@@ -96,18 +97,27 @@ class OpenAIPolicies:
     ) -> Reply:
         """One request. Raises `ModelFault` where no usable answer came after all retries.
 
-        Raises `InputError` where the endpoint refuses the key or does not know the model.
+        Raises `InputError` where the endpoint refuses the key or does not know the model, and
+        `EndpointDown` where nobody is there, nor ever was.
         """
         try:
             body = await self._post(self._request(messages, tools, seed))
         except MISCONFIGURED as error:
-            raise InputError(f"the endpoint refuses model {self._model!r}: {error}") from error
+            raise InputError(
+                f"the endpoint refuses model {self._model!r}: {told(error)}"
+            ) from error
         except openai.BadRequestError as error:
             if overflowed(error):
                 return Reply(overflow=True)
-            raise ModelFault(f"model {self._model!r} refused the request: {error}") from error
+            raise ModelFault(f"model {self._model!r} refused the request: {told(error)}") from error
         except openai.OpenAIError as error:
+            if is_away(error) and not self._answered:
+                raise EndpointDown(
+                    f"no endpoint of model {self._model!r} is there, {told(error)}; start it or "
+                    "give another base URL, then run the same command again"
+                ) from error
             raise ModelFault(f"model {self._model!r}: {told(error)}") from error
+        self._answered = True
         return to_reply(decode(body), lenient=self._lenient)
 
     async def _post(self, request: dict[str, Any]) -> bytes:

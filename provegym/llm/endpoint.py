@@ -19,15 +19,12 @@ from provegym.errors import EndpointDown, ModelFault
 from provegym.llm.cache import Cache
 from provegym.llm.completion import Completion, decode
 from provegym.llm.dialect import Dialect, Request
-from provegym.llm.failures import Trouble, judge, overflowed
+from provegym.llm.failures import PATH, Trouble, judge, never_answered, overflowed
 from provegym.llm.ledger import Ledger, Spent
 from provegym.seeding import rng
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds before the second attempt, and the most before any; each pause is twice the last."""
-PATH = "/chat/completions"
-"""Posted to as it is: `chat.completions.create` would first compare the request with its types,
-which takes more time than all the rest."""
 CONNECT = 10.0
 """Seconds until nobody is taken to be there."""
 FEW = 4
@@ -37,6 +34,26 @@ SILENT = 20
 
 Notify = Callable[[str], None]
 """Told what the user may want to know while waiting."""
+
+
+class News:
+    """Tells the user of waiting: of many requests that fail together, the one that failed most
+    often; of short pauses, the first few and then ever fewer.
+    """
+
+    def __init__(self, notify: Notify) -> None:
+        self._notify, self._told = notify, 0
+
+    def waiting(self, why: str, failed: int, pause: float) -> None:
+        """A request failed for the `failed`-th time, and is made again in `pause` seconds."""
+        often = failed > FEW and pause < 1 and failed & (failed - 1)
+        if failed > self._told and not often:
+            self._told = failed
+            self._notify(f"{why}; trying again in {pause:.1f} s")
+
+    def answered(self) -> None:
+        """A request was answered, so that the next failure is news."""
+        self._told = 0
 
 
 class Endpoint:
@@ -56,13 +73,13 @@ class Endpoint:
         """See `provegym.config.Teacher` for `timeout`, `retries` and `patience`."""
         self._cache, self._ledger, self._dialect = cache, ledger, Dialect()
         self._timeout, self._retries, self._patience = timeout, retries, patience
-        self._notify = notify
+        self._notify, self._news = notify, News(notify)
         self._client = openai.AsyncOpenAI(
             **address,
             max_retries=0,
             timeout=httpx2.Timeout(None, connect=min(CONNECT, timeout)),
         )
-        self._answers = self._told = self._lost = 0
+        self._answers = self._lost = 0
         self._closing = False
         self.sending: set[asyncio.Task[Any] | None] = set()
         """The tasks that have a request on the wire."""
@@ -82,11 +99,7 @@ class Endpoint:
         except ModelFault as fault:
             self._lost += 1
             if self._lost >= SILENT and not self._answers:
-                raise EndpointDown(
-                    f"the endpoint never answered with a chat completion: {fault}; see that the "
-                    "base URL is that of OpenAI's protocol (it mostly ends in /v1), then run the "
-                    "same command again: what is finished is kept"
-                ) from fault
+                raise never_answered(fault) from fault
             raise
         self._lost = 0
         return found
@@ -112,7 +125,7 @@ class Endpoint:
                     "what is finished is kept"
                 )
             self._ledger.retries += 1
-            self._tell(found, failed, pause)
+            self._news.waiting(found.told, failed, pause)
             await asyncio.sleep(pause)
         return found
 
@@ -123,15 +136,6 @@ class Endpoint:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
-
-    def _tell(self, found: Trouble, failed: int, pause: float) -> None:
-        """Of many requests that fail together, the one that failed most often tells the user; of
-        short pauses, the first few and then ever fewer.
-        """
-        often = failed > FEW and pause < 1 and failed & (failed - 1)
-        if failed > self._told and not often:
-            self._told = failed
-            self._notify(f"{found.told}; trying again in {pause:.1f} s")
 
     async def _attempt(self, request: Request) -> bytes | Trouble | None:
         """Send the request once, and book what becomes of it: as lost, unless it is told here."""
@@ -155,7 +159,8 @@ class Endpoint:
                 return found
             self._cache.answered(sent, request.key, request.model, took, answer)
             claim.answered(took)
-        self._answers, self._told = self._answers + 1, 0
+        self._answers += 1
+        self._news.answered()
         return answer
 
     async def _post(self, request: Request) -> bytes:

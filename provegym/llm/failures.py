@@ -12,8 +12,11 @@ import httpx2
 import openai
 from msgspec import Struct
 
-from provegym.errors import InputError, ModelFault, ProvegymError
+from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError
 
+PATH = "/chat/completions"
+"""Posted to as it is: `chat.completions.create` would first compare the request with its types,
+which takes more time than all the rest."""
 MISCONFIGURED = (
     openai.AuthenticationError,
     openai.PermissionDeniedError,
@@ -64,8 +67,8 @@ def judge(error: openai.OpenAIError, model: str) -> Trouble | ProvegymError | No
     if isinstance(error, openai.APIStatusError):
         return _status(error, model)
     if isinstance(error, openai.APIConnectionError):
-        never_sent = isinstance(error.__cause__, _NEVER_SENT)
-        return Trouble(told(error), busy=never_sent, lost=not never_sent)
+        away = is_away(error)
+        return Trouble(told(error), busy=away, lost=not away)
     return ModelFault(f"model {model!r}: {told(error)}")
 
 
@@ -74,10 +77,30 @@ def overflowed(error: openai.APIStatusError) -> bool:
     return error.code == "context_length_exceeded" or bool(_OVERFLOW.search(str(error)))
 
 
+def is_away(error: openai.OpenAIError) -> bool:
+    """Whether nobody was there to take the request."""
+    return isinstance(error.__cause__, _NEVER_SENT)
+
+
 def told(error: openai.OpenAIError) -> str:
-    """The error and, for a lost connection, its cause."""
+    """The error, the endpoint that it comes from and, for a lost connection, its cause."""
     cause = f" ({error.__cause__})" if str(error.__cause__ or "") else ""
-    return f"{error}{cause}"
+    where = f"{_base(error.request.url)}: " if isinstance(error, openai.APIError) else ""
+    return f"{where}{error}{cause}"
+
+
+def never_answered(fault: ModelFault) -> EndpointDown:
+    """What ends a run whose first requests were all lost, the last to `fault`."""
+    return EndpointDown(
+        f"the endpoint never answered with a chat completion: {fault}; see that the base URL is "
+        "that of OpenAI's protocol (it mostly ends in /v1), then run the same command again: "
+        "what is finished is kept"
+    )
+
+
+def _base(url: httpx2.URL) -> str:
+    """The base URL that a request went to, without a password that may stand in it."""
+    return f"{url.scheme}://{url.netloc.decode()}{url.path.removesuffix(PATH)}"
 
 
 def asked_pause(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -98,17 +121,17 @@ def _status(error: openai.APIStatusError, model: str) -> Trouble | ProvegymError
         return None
     if _NO_TOOLS.search(str(error)):
         return InputError(
-            f"the endpoint does not let {model!r} call tools ({error}); enable them there, or set "
-            'teacher.mode = "json"'
+            f"the endpoint does not let {model!r} call tools ({told(error)}); enable them there, "
+            'or set teacher.mode = "json"'
         )
     unpaid = status == _PAYMENT_REQUIRED or error.code == "insufficient_quota"
     if isinstance(error, MISCONFIGURED) or unpaid:
-        return InputError(f"the endpoint refuses model {model!r}: {error}")
+        return InputError(f"the endpoint refuses model {model!r}: {told(error)}")
     passing = status >= 500 or status in (*_BUSY, *_RETRIED)
     if not passing or headers.get("x-should-retry") == "false":
-        return ModelFault(f"model {model!r} refused the request: {error}")
+        return ModelFault(f"model {model!r} refused the request: {told(error)}")
     pause = asked_pause(headers, datetime.now(UTC))
-    return Trouble(str(error), status in _BUSY, status == _GATEWAY_TIMEOUT, pause)
+    return Trouble(told(error), status in _BUSY, status == _GATEWAY_TIMEOUT, pause)
 
 
 def _number(value: str | None) -> float | None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -263,10 +263,23 @@ class LocalPolicy:
         self._stay.close()
 
 
+PARTS: Mapping[str, Sequence[str]] = {
+    "config.json": ("config.json",),
+    "weights": ("*.safetensors", "*.bin"),
+    "tokenizer": ("tokenizer*", "vocab*", "*.model"),
+}
+"""What a checkpoint consists of, and names of files that hold it."""
+
+
 def _load(path: str) -> tuple[Any, Any]:
     """Model and tokenizer of a local folder."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    if lacks := [what for what, names in PARTS.items() if not _holds(Path(path), names)]:
+        raise InputError(
+            f"{path!r} is no checkpoint of transformers: it has no {lacks[0]}; give the folder "
+            "that `save_pretrained` of a model and its tokenizer wrote"
+        )
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype="auto")
@@ -275,3 +288,8 @@ def _load(path: str) -> tuple[Any, Any]:
     if not tokenizer.chat_template:
         raise InputError(f"the checkpoint {path!r} has no chat template; add one to its tokenizer")
     return model, tokenizer
+
+
+def _holds(folder: Path, names: Sequence[str]) -> bool:
+    """Whether a file of one of the names lies in the folder."""
+    return any(path.is_file() for name in names for path in folder.glob(name))

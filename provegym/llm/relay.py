@@ -25,11 +25,13 @@ import openai
 
 from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError
 from provegym.llm.client import address
-from provegym.llm.completion import Completion, decode, on_the_wire
-from provegym.llm.endpoint import CONNECT, FIRST_PAUSE, LONGEST_PAUSE, PATH, SILENT
-from provegym.llm.failures import Trouble, judge
+from provegym.llm.completion import Completion, decode, on_the_wire, to_reply
+from provegym.llm.endpoint import CONNECT, FIRST_PAUSE, LONGEST_PAUSE, SILENT, News
+from provegym.llm.failures import PATH, Trouble, judge, never_answered
 from provegym.llm.scripted import Json, Response, ScriptedServer, fails
 from provegym.rollout.parse import json_object
+from provegym.rollout.reply import Policy, Reply
+from provegym.types import Task
 
 MARK = "provegym-relay"
 """Begins every refusal of the relay; `MARK[ROLE] overflow` and `MARK[ROLE] fault` are its kinds."""
@@ -87,27 +89,43 @@ class Remote:
         self._client: openai.AsyncOpenAI | None = None
         self._where = address(self.base_url, self.api_key)
         self._lost = 0
+        self._news = News(lambda line: self.notify(f"{self.role}: {line}"))
 
     async def __call__(self, request: Json) -> Response:
         """Pass a request on, and its answer back; a refusal where none can be had."""
+        try:
+            body = await self.answer(request)
+        except (ModelFault, InputError) as error:
+            return self._refusal("fault", str(error))
+        if body is None:
+            return self._refusal("overflow", "context_length_exceeded")
+        return Response(body=body)
+
+    async def answer(self, request: Json) -> bytes | None:
+        """The body of the answer to a request; None where the conversation is too long.
+
+        Raises `ModelFault` where only this request fails, and `EndpointDown` or `InputError` for
+        what ends the service, at once from then on.
+        """
         if self.ended is not None:
-            return self._refusal("fault", str(self.ended))
+            raise self.ended
         try:
             body = await self._asked(self._body(request))
         except ModelFault as fault:
             self.traffic.faults += 1
             self._lost += 1
-            if isinstance(fault, EndpointDown) or self._silent:
+            if isinstance(fault, EndpointDown):
                 self.ended = fault
-            return self._refusal("fault", str(fault))
+            elif self._silent:
+                self.ended = never_answered(fault)
+                raise self.ended from fault
+            raise
         except InputError as error:
             self.ended = error
-            return self._refusal("fault", str(error))
-        if body is None:
-            self.traffic.overflows += 1
-            return self._refusal("overflow", "context_length_exceeded")
+            raise
+        self.traffic.overflows += body is None
         self._lost = 0
-        return Response(body=body)
+        return body
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -146,7 +164,7 @@ class Remote:
                     "what is finished is kept"
                 )
             self.traffic.retries += 1
-            self.notify(f"{self.role}: {found.told}; trying again in {pause:.1f} s")
+            self._news.waiting(found.told, failed, pause)
             await asyncio.sleep(pause)
         return found
 
@@ -177,12 +195,36 @@ class Remote:
         if self.usable:
             _check(completion)
         self.traffic.requests += 1
+        self._news.answered()
         if completion.usage is None:
             none = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
             return json.dumps(json.loads(raw) | {"usage": none}).encode()
         self.traffic.prompt_tokens += completion.usage.prompt_tokens
         self.traffic.completion_tokens += completion.usage.completion_tokens
         return raw
+
+
+class RemotePolicies:
+    """A policy factory over a remote, for worlds of our own: no program stands in between, so that
+    what ends the service ends the rollout.
+    """
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def __call__(self, task: Task, seed: int) -> Policy:
+        """The policy of one episode."""
+
+        async def policy(messages: list[Json], tools: list[Json]) -> Reply:
+            told = {"messages": messages, "tools": tools or None, "seed": seed}
+            body = await self._remote.answer(told)
+            return Reply(overflow=True) if body is None else to_reply(decode(body), lenient=True)
+
+        return policy
+
+    async def aclose(self) -> None:
+        """Close the connections; they open again when needed."""
+        await self._remote.aclose()
 
 
 class Relay:

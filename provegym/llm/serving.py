@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import socket
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
@@ -155,14 +154,6 @@ def _error(told: str, code: str, status: int = 400) -> Response:
     kind = "invalid_request_error" if status == 400 else "server_error"
     body = {"error": {"message": told, "type": kind, "param": None, "code": code}}
     return JSONResponse(body, status)
-
-
-def serve(make: PolicyFactory, card: Card, listening: socket.socket) -> None:
-    """Serve on a socket until interrupted."""
-    import uvicorn
-
-    config = uvicorn.Config(app(make, card), log_level="warning")
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def vllm_command(path: str, name: str, host: str, port: int) -> list[str]:

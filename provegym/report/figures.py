@@ -153,7 +153,7 @@ def smooth(values: Sequence[float], window: int) -> list[float]:
 def ticks(low: float, high: float) -> list[float]:
     """Round numbers, evenly apart, that reach from at most `low` to at least `high`."""
     if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
-        low, high = low - 0.5, high + 0.5
+        low, high = (0.0, 1.0) if low == 0 else (low - 0.5, high + 0.5)  # a count is never below 0
     rough = (high - low) / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * (1 - 1e-9))

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from provegym.errors import InfrastructureError, SessionError
+from provegym.errors import EndpointDown, InfrastructureError, SessionError
 from provegym.rollout.parse import json_object, storable
 from provegym.rollout.reply import Policy, Reply, ToolCall, aclose
 from provegym.types import Call, Changes, Outcome, StopReason, Task, Tool, Trace, Usage
@@ -112,13 +112,16 @@ async def run_episode(
 
     Our faults (`InfrastructureError`, a session that ended) give a trace with the stop reason
     `infrastructure`, which scoring masks; its last message tells the fault. Other exceptions,
-    `BudgetSpent` among them, pass through.
+    `BudgetSpent` among them, pass through, and so does `EndpointDown`: no episode after this one
+    could be played.
     """
     episode = _Episode(task, session, policy, limits)
     changes: Changes = {}
     try:
         stop = await episode.play()
         changes = session.changes()
+    except EndpointDown:
+        raise
     except OUR_FAULTS as fault:
         stop = "infrastructure"
         episode.messages.append(fault_message(fault, trace_id))

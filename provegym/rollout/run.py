@@ -93,8 +93,8 @@ def rollout_file(
     `retry_masked` the episodes that an earlier run lost so are played again, and stand last.
 
     Raises `InputError` for bad numbers, a broken or doubled task or a file that another
-    configuration made, `BudgetSpent` from the policy, and `InfrastructureError` where the first
-    `MOST_LOST` episodes are all lost to faults; what was written stays.
+    configuration made, `BudgetSpent` and `EndpointDown` from the policy, and `InfrastructureError`
+    where the first `MOST_LOST` episodes are all lost to faults; what was written stays.
     """
 
     async def one(job: Job) -> Trace:

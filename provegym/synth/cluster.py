@@ -26,7 +26,7 @@ from provegym.synth.hand import Hand
 from provegym.synth.make import Maker, Outcome, Rejection
 from provegym.synth.offline import Rejected
 from provegym.synth.twin import Answer, Order, Request, outcomes_of, tasks_of, to_make
-from provegym.synth.unmet import Codes
+from provegym.synth.unmet import Aims
 
 if TYPE_CHECKING:
     from provegym.synth.studio import Studio
@@ -156,7 +156,7 @@ class Spread:
         self.due = PIECE * PIECES * cluster.size
         self.refills = maker.places is not None
 
-    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+    def outcomes(self, due: Due, aims: Aims) -> Iterator[Outcome]:
         """In order, piece by piece."""
         pieces = [due[start : start + PIECE] for start in range(0, len(due), PIECE)]
         with ThreadPoolExecutor(2 * self._cluster.size) as pool:
@@ -167,7 +167,7 @@ class Spread:
         """Nothing that anyone counts."""
         return {}
 
-    def _made(self, aims: Codes, n: int, piece: Due) -> list[Outcome]:
+    def _made(self, aims: Aims, n: int, piece: Due) -> list[Outcome]:
         imported = {i: self._maker.imported(i) for i, _ in piece}
         wanted = [(i, k) for i, k in piece if imported[i] is None]
         made = iter(outcomes_of(self._cluster.ask(n, to_make(wanted, aims))))
@@ -183,7 +183,7 @@ class SpreadModelled:
         self._maker, self._cluster, self._studio = maker, cluster, studio
         self.due, self.refills = studio.due, True
 
-    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+    def outcomes(self, due: Due, aims: Aims) -> Iterator[Outcome]:
         """In order, one by one as they come."""
         return self._studio.spread(partial(self._made, aims), due)
 
@@ -191,14 +191,14 @@ class SpreadModelled:
         """As the file of answers has it, which also knows of runs that were killed."""
         return spent(self._studio, noted)
 
-    def _made(self, aims: Codes, i: int, k: int) -> Outcome:
+    def _made(self, aims: Aims, i: int, k: int) -> Outcome:
         made = self._maker.imported(i) or self._played(i, k, aims)
         if isinstance(made, Rejection):
             return made
         seen = self._cluster.ask(i + 1, Request(replay=[made.task]))
         return agreed(made, seen.digests[0])
 
-    def _played(self, i: int, k: int, aims: Codes) -> Outcome:
+    def _played(self, i: int, k: int, aims: Aims) -> Outcome:
         from provegym.synth.model_make import faults
 
         try:
@@ -207,7 +207,7 @@ class SpreadModelled:
         except Rejected as error:
             return Rejection(self._maker.id(i), str(error))
 
-    def _talk(self, hand: Any, i: int, k: int, aims: Codes) -> Outcome:
+    def _talk(self, hand: Any, i: int, k: int, aims: Aims) -> Outcome:
         from provegym.synth.suspended import Ask
 
         get = self._cluster.get

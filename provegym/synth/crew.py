@@ -18,7 +18,7 @@ from provegym.graph.edges import Graph
 from provegym.records import beside
 from provegym.synth.make import Candidate, Maker, Outcome, Rejection
 from provegym.synth.twin import Twin, digest, order_for, tasks_of
-from provegym.synth.unmet import Codes
+from provegym.synth.unmet import Aims
 
 if TYPE_CHECKING:
     from provegym.synth.cluster import Cluster
@@ -44,7 +44,7 @@ class Crew(Protocol):
     refills: bool
     """Whether the place of what was rejected is tried again."""
 
-    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+    def outcomes(self, due: Due, aims: Aims) -> Iterator[Outcome]:
         """What becomes of the candidates, in order; each task was replayed by another process."""
         ...
 
@@ -61,7 +61,7 @@ class Offline:
         self.due = 2 * CHUNK
         self.refills = maker.places is not None
 
-    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+    def outcomes(self, due: Due, aims: Aims) -> Iterator[Outcome]:
         """In order: this process makes them from the first on, the other from the last back."""
         left = deque(due[k : k + PIECE] for k in range(0, len(due), PIECE))
         with ThreadPoolExecutor(1) as pool, ExitStack() as stack, _cut_short(self._twin):
@@ -103,7 +103,7 @@ class Modelled:
         self._maker, self._twin, self._studio = maker, twin, studio
         self.due, self.refills = studio.due, True
 
-    def outcomes(self, due: Due, aims: Codes) -> Iterator[Outcome]:
+    def outcomes(self, due: Due, aims: Aims) -> Iterator[Outcome]:
         """In order, one by one as they come."""
         for outcome in self._studio.outcomes(self._maker, due, aims):
             yield from compared([outcome], self._twin.digests(tasks_of([outcome])))

@@ -9,7 +9,7 @@ import msgspec
 
 from provegym import __version__, config
 from provegym.synth.twin import Order, Worker
-from provegym.synth.unmet import Codes
+from provegym.synth.unmet import Aims
 
 if TYPE_CHECKING:
     from provegym.llm.teacher import Answer
@@ -40,7 +40,7 @@ class Hand:
         """As `Worker.answer`."""
         return self._worker.answer(request)
 
-    def begin(self, i: int, k: int, aims: Codes) -> Step:
+    def begin(self, i: int, k: int, aims: Aims) -> Step:
         """Make candidate `i` for place `k` until it asks the model, or to its end."""
         from provegym.synth.model_make import ModelMaker
         from provegym.synth.suspended import Suspended

@@ -29,7 +29,7 @@ from provegym.synth.machine import Machine, Spoken
 from provegym.synth.offline import Drafter, Rejected
 from provegym.synth.quota import Place, places
 from provegym.synth.replay import Moment, dependencies, replay, start_of
-from provegym.synth.unmet import NO_AIMS, Codes, codes_in, tools_in
+from provegym.synth.unmet import NO_AIM, NO_AIMS, Aim, Aims
 from provegym.types import Call, GroundCall, Task, Tool, Trace, Turn
 from provegym.world.world import World
 
@@ -97,11 +97,11 @@ class Maker:
         task = replace(origin, id=self.id(i))
         return Candidate(task, conversation(task, origin.id))
 
-    def make(self, i: int, aims: Codes = NO_AIMS, k: int | None = None) -> Outcome:
+    def make(self, i: int, aims: Aims = NO_AIMS, k: int | None = None) -> Outcome:
         """A candidate that passed everything but the second process, or why it did not.
 
         What cannot be made is drawn again as the same kind of task, so that no kind becomes rarer
-        for being harder. `aims` are refusals that a last wish should meet, where there is room;
+        for being harder. `aims` are refusals to meet and tools to call, where there is room;
         `k` is the place that the candidate is for (`i` unless told otherwise).
         """
         k = i if k is None else k
@@ -114,7 +114,7 @@ class Maker:
         for number in range(DRAWS):
             shape = draw(self.settings, rnd, place, shape)
             try:
-                return self._make(i, server, shape, rnd, number, aims.get(server, ()))
+                return self._make(i, server, shape, rnd, number, aims.get(server, NO_AIM))
             except Rejected as error:
                 reason = str(error)
             except ServerFault:
@@ -124,11 +124,11 @@ class Maker:
         return Rejection(self.id(i), reason)
 
     def _make(
-        self, i: int, server: str, shape: Shape, rnd: Random, redraw: int, aims: Sequence[str]
+        self, i: int, server: str, shape: Shape, rnd: Random, redraw: int, aim: Aim
     ) -> Candidate:
         base = i // len(self.plan.servers)
         seed = self.plan.world_seed(self.plan.first_world + base % self.settings.world_seeds)
-        home, chain_of = self.chains(server, shape, rnd, tools_in(aims))
+        home, chain_of = self.chains(server, shape, rnd, aim.tools)
         shape = replace(shape, crossing=len(home) > 1)
         others = [library.load(n) for n in self.plan.others if n not in home]
 
@@ -136,8 +136,7 @@ class Maker:
             return chain_of(derive(self.plan.seed, "chains", redraw, k), base)
 
         world = library.world(seed, home)
-        codes = codes_in(aims)
-        draft = Drafter(Brief(world, others, self.settings, shape, rnd, chain, codes)).draft()
+        draft = Drafter(Brief(world, others, self.settings, shape, rnd, chain, aim.codes)).draft()
         names = (server, *servers_of(draft.tools, (server,), self.plan.others))
         return self._certified(self.id(i), draft, library.world(seed, names))
 

@@ -38,7 +38,7 @@ from provegym.synth.plan import MAX_CALLS
 from provegym.synth.query import User
 from provegym.synth.replay import Moment, replay, start_of
 from provegym.synth.steps import Assistant
-from provegym.synth.unmet import Codes, codes_in
+from provegym.synth.unmet import NO_AIM, Aims
 from provegym.types import Changes, GroundCall, Kind, Perturbations, Task, Tool, Turn
 from provegym.world.world import World
 
@@ -80,7 +80,7 @@ class ModelMaker:
         self._maker, self._settings, self._complete = maker, settings, complete
         self._notify = notify
 
-    def make(self, i: int, k: int, aims: Codes) -> Outcome:
+    def make(self, i: int, k: int, aims: Aims) -> Outcome:
         """A candidate that passed everything but the second process, or why it did not.
 
         The place decides on the shape, so that what is rejected leaves a gap of the same shape.
@@ -131,7 +131,7 @@ class _Candidate:
         number = plan.first_world + self.base % synth.world_seeds
         self.seed = plan.world_seed(number)
 
-    def made(self, aims: Codes) -> Candidate:
+    def made(self, aims: Aims) -> Candidate:
         """The whole way. Raises `Rejected`."""
         agenda = self._agenda(aims)
         offer = self._offer(agenda)
@@ -188,11 +188,11 @@ class _Candidate:
 
     # -- what is drawn ---------------------------------------------------------------------
 
-    def _agenda(self, aims: Codes) -> Agenda:
+    def _agenda(self, aims: Aims) -> Agenda:
         maker = self.maker
         others = [library.load(n) for n in maker.plan.others if n not in self.home]
         world = library.world(self.seed, self.home)
-        told = codes_in(aims.get(self.server, ()))
+        told = aims.get(self.server, NO_AIM).codes
         brief = Brief(world, others, maker.settings, self.shape, self.rnd, self._chain, told)
         return Writer(brief).agenda()
 

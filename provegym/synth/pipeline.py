@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from provegym import records
-from provegym.config import Synth
+from provegym.config import Synth, Teacher
 from provegym.dataset.dedupe import Duplicates, Sayings
 from provegym.dataset.languages import named
 from provegym.errors import InputError, ManifestMismatch
@@ -27,7 +27,7 @@ from provegym.records import Manifest, Store, beside, config_hash, content_hash,
 from provegym.synth.crew import Crew, hired
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
-from provegym.synth.unmet import NO_AIMS, Codes, unmet
+from provegym.synth.unmet import NO_AIMS, Aims, unmet
 from provegym.types import Task, Trace
 from provegym.worlds import digest_of
 
@@ -88,21 +88,12 @@ def synthesize(
     `out` was made by other settings or worlds; with a model BudgetSpent, EndpointDown, and
     UnknownName for a language that turns cannot be checked for. What is written stays.
     """
-    for language in studio.settings.languages if studio else ():
-        named(language)
-    world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
-    told = _identity(plan, settings, studio)
-    config, plainly = config_hash(told), records.plain(told)
+    teacher = studio.settings if studio else None
+    files: list[Any] = []
     with ExitStack() as stack:
-        stores = (
-            Store(path, kind, Manifest(name, config, plan.seed, world, settings=plainly))
-            for path, kind, name in (
-                (out, Task, "tasks"),
-                (beside(out, "conversations"), Trace, "conversations"),
-                (beside(out, "rejections"), Rejection, "rejections"),
-            )
-        )
-        files = [stack.enter_context(store) for store in _told_of_answers(stores, studio)]
+        with _told_of_answers(teacher):
+            for path, kind, made_by in _files(plan, settings, out, teacher):
+                files.append(stack.enter_context(Store(path, kind, made_by)))
         if not files[0].complete:
             maker = Maker(plan, settings, graph)
             crew = stack.enter_context(hired(maker, graph, studio, cluster))
@@ -116,23 +107,50 @@ def synthesize(
     return summarize(out)
 
 
-def _told_of_answers(stores: Iterator[Any], studio: Studio | None) -> Iterator[Any]:
-    """The same; a refusal says that what a model was paid for is not lost with the files."""
+def check(plan: Plan, settings: Synth, out: Path, teacher: Teacher | None = None) -> None:
+    """Raise what `synthesize` would raise before it makes anything; nothing is written."""
+    with _told_of_answers(teacher):
+        for path, _, made_by in _files(plan, settings, out, teacher):
+            records.accepted(path, made_by)
+
+
+def _files(
+    plan: Plan, settings: Synth, out: Path, teacher: Teacher | None
+) -> list[tuple[Path, type[Any], Manifest]]:
+    """What is written, with what makes it. Raises `UnknownName` for a language."""
+    for language in teacher.languages if teacher else ():
+        named(language)
+    world = digest_of((plan.world_seed(plan.first_world), (name,)) for name in plan.servers)
+    told = _identity(plan, settings, teacher)
+    config, plainly = config_hash(told), records.plain(told)
+    return [
+        (path, kind, Manifest(name, config, plan.seed, world, settings=plainly))
+        for path, kind, name in (
+            (out, Task, "tasks"),
+            (beside(out, "conversations"), Trace, "conversations"),
+            (beside(out, "rejections"), Rejection, "rejections"),
+        )
+    ]
+
+
+@contextmanager
+def _told_of_answers(teacher: Teacher | None) -> Iterator[None]:
+    """A refusal says that what a model was paid for is not lost with the files."""
     try:
-        yield from stores
+        yield
     except ManifestMismatch as error:
-        if studio is None:
+        if teacher is None:
             raise
         raise ManifestMismatch(
             f"{error}; the model's answers stay in their file, and none is paid for twice"
         ) from error
 
 
-def _identity(plan: Plan, settings: Synth, studio: Studio | None) -> dict[str, Any]:
+def _identity(plan: Plan, settings: Synth, teacher: Teacher | None) -> dict[str, Any]:
     """What shapes the files."""
     told: dict[str, Any] = {"plan": msgspec.to_builtins(plan), "synth": settings.model_dump()}
-    if studio:
-        told["teacher"] = studio.settings.identity()
+    if teacher:
+        told["teacher"] = teacher.identity()
     if settings.mix and settings.mix.abstentions:
         told["imported"] = [content_hash(path) for path in settings.mix.abstentions]
     return told
@@ -221,7 +239,7 @@ class _Due:
         return found
 
 
-def _aims(maker: Maker, conversations: Path, start: int) -> Codes:
+def _aims(maker: Maker, conversations: Path, start: int) -> Aims:
     """What no candidate before number `start` met."""
     talks = takewhile(lambda t: maker.number(t.task_id) < start, read(conversations, Trace))
     return unmet(talks, maker.plan.servers)

@@ -22,7 +22,7 @@ from provegym.llm.ledger import Ledger, Spent
 from provegym.llm.teacher import Answer, Teacher
 from provegym.synth.make import Maker, Outcome
 from provegym.synth.model_make import ModelMaker
-from provegym.synth.unmet import Codes
+from provegym.synth.unmet import Aims
 
 T = TypeVar("T")
 Advance = Callable[[int, int], None]
@@ -86,7 +86,7 @@ class Studio:
         return AHEAD * self.settings.concurrency
 
     def outcomes(
-        self, maker: Maker, due: Sequence[tuple[int, int]], aims: Codes
+        self, maker: Maker, due: Sequence[tuple[int, int]], aims: Aims
     ) -> Iterator[Outcome]:
         """What becomes of the candidates of those numbers and places, in order.
 

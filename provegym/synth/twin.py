@@ -21,7 +21,7 @@ from provegym.graph.edges import Graph
 from provegym.servers import SERVERS
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.replay import replay, start_of
-from provegym.synth.unmet import NO_AIMS, Codes
+from provegym.synth.unmet import NO_AIMS, Aim, Aims
 from provegym.types import Task
 from provegym.worlds import world_of
 
@@ -45,12 +45,10 @@ def order_for(plan: Plan, settings: Synth, graph: Graph) -> Order:
 
 
 class Request(Struct, frozen=True):
-    """Candidates to make, by number and place, and the refusals that they aim at; or tasks to
-    replay.
-    """
+    """Candidates to make, by number and place, and what they aim at; or tasks to replay."""
 
     make: list[tuple[int, int]] = []
-    aims: dict[str, list[str]] = {}
+    aims: dict[str, Aim] = {}
     replay: list[Task] = []
 
 
@@ -91,7 +89,7 @@ class Twin:
         """End it; whoever waits for an answer is told that it died."""
         self._process.kill()
 
-    def make(self, numbers: Sequence[tuple[int, int]], aims: Codes = NO_AIMS) -> list[Outcome]:
+    def make(self, numbers: Sequence[tuple[int, int]], aims: Aims = NO_AIMS) -> list[Outcome]:
         """What becomes of the candidates of those numbers and places.
 
         Raises `InfrastructureError`.
@@ -150,9 +148,9 @@ def serve() -> None:
             os._exit(1)  # the other was killed; to flush at the end would fail, too
 
 
-def to_make(numbers: Sequence[tuple[int, int]], aims: Codes) -> Request:
+def to_make(numbers: Sequence[tuple[int, int]], aims: Aims) -> Request:
     """The request for the candidates of those numbers and places."""
-    return Request(list(numbers), {name: list(codes) for name, codes in aims.items()})
+    return Request(list(numbers), dict(aims))
 
 
 def outcomes_of(answer: Answer) -> list[Outcome]:

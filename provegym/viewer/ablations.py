@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 TABLE = "ablations.md"
 """What the run, or `provegym report`, writes."""
@@ -20,9 +21,17 @@ Block = dict[str, Any]
 Markdown of one line."""
 
 
+class Arm(Struct):
+    """What the settings ask of one policy."""
+
+    cells: tuple[str, ...] = ()
+    seeds: int = 0
+
+
 def is_ablations(settings: dict[str, Any]) -> bool:
     """Whether these are the settings of a run of ablations."""
-    return bool(settings.get("ablations"))
+    told = settings.get("ablations")
+    return isinstance(told, dict) and bool(told)
 
 
 def shown(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
@@ -34,11 +43,13 @@ def shown(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 def trainings(folder: Path, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Each training that the settings ask for, with the note that it left when it was done."""
-    for policy, arm in settings["ablations"].items():
-        if not isinstance(arm, dict):
+    for policy, told in settings["ablations"].items():
+        try:
+            arm = msgspec.convert(told, Arm)
+        except msgspec.ValidationError:
             continue  # a setting of all policies
-        for cell in (BASE, *arm.get("cells", ())):
-            for seed in range(1, arm.get("seeds", 0) + 1):
+        for cell in (BASE, *arm.cells):
+            for seed in range(1, arm.seeds + 1):
                 place = f"{policy}/{cell}/{seed}"
                 yield {
                     "place": place,

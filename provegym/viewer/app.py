@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from provegym.errors import (
     ProvegymError,
     SessionError,
     UnknownName,
+    seen,
 )
 from provegym.gateway.guard import Guard
 from provegym.gateway.settings import Settings
@@ -103,17 +104,22 @@ def _told(request: Request, error: Exception) -> Response:
 Answer = Callable[[Request], Any]
 
 
-def _get(path: str, answer: Answer) -> Route:
-    """A route whose answer is made in a thread and sent as JSON."""
+def _get(path: str, answer: Answer, *known: str) -> Route:
+    """A route whose answer is made in a thread and sent as JSON; `known` is what it may be asked
+    with.
+    """
 
     def endpoint(request: Request) -> Response:
+        _check_known("parameter", request.query_params, known)
         return _json(answer(request))
 
     return Route(path, endpoint)
 
 
-def _post(path: str, answer: Callable[[Request, dict[str, Any]], Any]) -> Route:
-    """The same for a body that is a JSON object. Another site can send none of that type."""
+def _post(path: str, answer: Callable[[Request, dict[str, Any]], Any], *known: str) -> Route:
+    """The same for a body that is a JSON object of `known` fields. Another site can send none of
+    that type.
+    """
 
     async def endpoint(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
@@ -122,9 +128,19 @@ def _post(path: str, answer: Callable[[Request, dict[str, Any]], Any]) -> Route:
             told = msgspec.json.decode(await request.body() or b"{}", type=dict[str, Any])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"the body is no JSON object: {error}") from error
+        _check_known("parameter", request.query_params, ())
+        _check_known("field", told, known)
         return _json(await run_in_threadpool(answer, request, told))
 
     return Route(path, endpoint, methods=["POST"])
+
+
+def _check_known(what: str, asked: Iterable[str], known: Collection[str]) -> None:
+    """Raise `InputError` for what nobody would look at, and its sender believes in."""
+    for name in asked:
+        if name not in known:
+            listed = f"known: {', '.join(known)}" if known else "none is taken here"
+            raise InputError(f"unknown {what} {seen(name)}; {listed}")
 
 
 # -- looking -----------------------------------------------------------------------------------
@@ -161,19 +177,32 @@ def _looking(place: Place) -> list[BaseRoute]:
     return [
         _get("/api/files", files),
         _get("/api/servers", lambda _: worlds.listed()),
-        _get("/api/server", lambda r: worlds.server(_asked(r, "name"), _number(r, "seed"))),
-        _get("/api/rows", rows),
-        _get("/api/graph", graph),
-        _get("/api/tasks", lambda request: _listed(place, request, tasks.SHAPE)),
-        _get("/api/task", task),
-        _get("/api/traces", lambda request: _listed(place, request, traces.SHAPE)),
-        _get("/api/trace", trace),
-        _get("/api/played", lambda request: _played(place, _asked(request, "task"))),
+        _get(
+            "/api/server",
+            lambda r: worlds.server(_asked(r, "name"), _number(r, "seed")),
+            *("name", "seed"),
+        ),
+        _get("/api/rows", rows, "server", "seed", *ROWS),
+        _get("/api/graph", graph, "file", "server"),
+        _lists(place, "/api/tasks", tasks.SHAPE),
+        _get("/api/task", task, "file", "id"),
+        _lists(place, "/api/traces", traces.SHAPE),
+        _get("/api/trace", trace, "file", "id", "preset"),
+        _get("/api/played", lambda request: _played(place, _asked(request, "task")), "task"),
         _get("/api/runs", lambda _: runs.listed(place)),
-        _get("/api/ablations", lambda r: runs.ablated(place, r.query_params.get("run", ""))),
-        _get("/api/curves", curves),
-        _get("/api/synthesis", lambda request: runs.synthesis(place, _asked(request, "file"))),
+        _get("/api/ablations", lambda r: runs.ablated(place, r.query_params.get("run", "")), "run"),
+        _get("/api/curves", curves, "file", "from"),
+        _get("/api/synthesis", lambda r: runs.synthesis(place, _asked(r, "file")), "file"),
     ]
+
+
+ROWS = ("table", "q", "offset")
+"""What a page of a table's rows is asked with."""
+
+
+def _lists(place: Place, path: str, shape: lists.Shape) -> Route:
+    own = ("file", "q", "order", "offset", "against")
+    return _get(path, lambda request: _listed(place, request, shape), *own, *shape.facets)
 
 
 def _listed(place: Place, request: Request, shape: lists.Shape) -> Any:
@@ -206,11 +235,10 @@ def _other(place: Place, name: str) -> Path:
 def _played(place: Place, task: str) -> list[dict[str, Any]]:
     """Every episode of a task, in whatever file."""
     found = []
-    for file in place.files():
-        if file.kind == "traces":
-            with place.traces(file.name).reading() as base:
-                asked = "SELECT id, policy, reward, result FROM rows WHERE task = ? ORDER BY n"
-                found += [{"file": file.name, **dict(row)} for row in base.execute(asked, (task,))]
+    for name, index in place.played():
+        with index.reading() as base:
+            asked = "SELECT id, policy, reward, result FROM rows WHERE task = ? ORDER BY n"
+            found += [{"file": name, **dict(row)} for row in base.execute(asked, (task,))]
     return found
 
 
@@ -236,7 +264,7 @@ def whole(told: Any) -> int:
     """A whole number from 0 on. Raises `InputError`."""
     text = str(told)
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
-        raise InputError(f"{text[:40]!r} is no whole number from 0 on")
+        raise InputError(f"{seen(text)} is no whole number from 0 on")
     return int(text)
 
 
@@ -248,13 +276,17 @@ def _playing(games: Games) -> list[BaseRoute]:
         return games.get(request.path_params["id"])
 
     def start(request: Request, told: dict[str, Any]) -> Any:
-        seed, names = told.get("seed", 0), told.get("servers", [])
-        return {"id": games.keep(opened(whole(seed), tuple(map(str, names))))}
+        seed, names = whole(told.get("seed", 0)), told.get("servers", [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise InputError(f'servers is {seen(names)}; give a list of names, as ["banking"]')
+        return {"id": games.keep(opened(seed, tuple(names)))}
 
     def call(request: Request, told: dict[str, Any]) -> Any:
-        found = game(request)
+        found, name = game(request), told.get("name")
+        if not isinstance(name, str):
+            raise InputError(f"name is {seen(name)}; give the name of a tool")
         with found.lock:
-            found.call(str(told.get("name", "")), told.get("arguments"))
+            found.call(name, told.get("arguments"))
             return found.shown()
 
     def undo(request: Request, told: dict[str, Any]) -> Any:
@@ -276,11 +308,11 @@ def _playing(games: Games) -> list[BaseRoute]:
         return {}
 
     return [
-        _post("/api/play", start),
+        _post("/api/play", start, "seed", "servers"),
         _get("/api/play/{id}", lambda request: game(request).shown()),
-        _get("/api/play/{id}/example", example),
-        _get("/api/play/{id}/rows", lambda request: _rows(request, game(request))),
-        _post("/api/play/{id}/call", call),
+        _get("/api/play/{id}/example", example, "name", "number"),
+        _get("/api/play/{id}/rows", lambda request: _rows(request, game(request)), *ROWS),
+        _post("/api/play/{id}/call", call, "name", "arguments"),
         _post("/api/play/{id}/undo", undo),
         _post("/api/play/{id}/fork", fork),
         _post("/api/play/{id}/close", end),

@@ -37,7 +37,7 @@ def shown(task: Task | None, trace: Trace, preset: str) -> dict[str, Any]:
         **told,
         "task": tasks.shown(task),
         "score": msgspec.to_builtins(found.score),
-        "bars": bars(found, chosen),
+        "bars": bars(found, chosen) if task.ground_truth else silence(found),
         "calls": [_call(note, changes) for note in found.calls],
         "unmatched": {u.ground.id: u.reason for u in found.unmatched},
         "first": _first(task, trace),
@@ -66,6 +66,11 @@ def bars(found: Explanation, preset: Preset) -> list[dict[str, Any]]:
         part = None if value is None else value * weight
         rows.append({"name": name, "value": value, "weight": weight, "part": part})
     return rows
+
+
+def silence(found: Explanation) -> list[dict[str, Any]]:
+    """The same of a task that needs no call: silence earns everything, and any call nothing."""
+    return [{"name": "no_call", "value": found.score.total, "weight": 1, "part": found.score.total}]
 
 
 def atoms(made: Changes, wanted: Changes) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,8 @@
 It lies beside the file as `.NAME.view.sqlite`, or in a folder that goes with the process where
 that place cannot be written. A file that only grew is read on from where the index ends; any other
 change makes the index anew. Rows and the place up to which the file was read are committed
-together, so a kill at any moment leaves an index that is taken up again.
+together, so a kill at any moment leaves an index that is taken up again. A line that is no record
+is counted and passed over: a person looks at files that went wrong, too.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from functools import lru_cache
 from io import BufferedReader
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from provegym.errors import InputError
 
-VERSION = 1
+VERSION = 2
 """Of the tables; another one in a file makes it anew."""
 BATCH = 500
 """Records that are committed at once."""
@@ -49,11 +50,24 @@ class Table(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True):
-    """How much of a file is indexed, in bytes, and what stopped it, if anything did."""
+    """How much of a file is indexed, in bytes, and what stopped it, if anything did.
+
+    `broken` counts the lines that are no records, and `first` says what the first of them is.
+    """
 
     done: int
     total: int
     error: str = ""
+    broken: int = 0
+    first: str = ""
+
+
+class Batch(NamedTuple):
+    """The records up to a place in a file, and what is wrong with the lines that are none."""
+
+    end: int
+    rows: list[Row]
+    broken: list[str]
 
 
 class Index:
@@ -86,10 +100,10 @@ class Index:
                 self._thread = Thread(target=self._run, name=f"index {self.path}", daemon=True)
                 self._thread.start()
 
-    def wait(self) -> None:
-        """Return once everything that `refresh` began is done."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Return once everything that `refresh` began is done, or so many seconds are over."""
         if self._thread:
-            self._thread.join()
+            self._thread.join(seconds)
 
     def close(self) -> None:
         """Stop indexing; what is committed stays."""
@@ -100,11 +114,11 @@ class Index:
         try:
             self._error = ""
             self.update()
-        except (InputError, OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error) as error:
             self._error = str(error)
 
     def update(self) -> None:
-        """Index what is new, here and now. Raises `InputError` for a line that is no record."""
+        """Index what is new, here and now."""
         while not self._advanced():
             pass
 
@@ -113,12 +127,12 @@ class Index:
         with self._opened() as (base, file):
             start = self._taken_up(base, file.fileno())
             file.seek(start)
-            for end, rows in self._batches(file, start):
-                if not self._commit(base, rows, start, end, file.fileno()):
+            for batch in self._batches(file, start):
+                if not self._commit(base, batch, start, file.fileno()):
                     return False
                 if self._stop.is_set():
                     return True
-                start = end
+                start = batch.end
         return True
 
     @contextlib.contextmanager
@@ -126,41 +140,44 @@ class Index:
         with contextlib.closing(self._open()) as base, self.path.open("rb") as file:
             yield base, file
 
-    def _batches(self, file: BufferedReader, start: int) -> Iterator[tuple[int, list[Row]]]:
-        at, rows = start, list[Row]()
+    def _batches(self, file: BufferedReader, start: int) -> Iterator[Batch]:
+        batch = Batch(start, [], [])
         for line in file:
             if not line.endswith(b"\n"):
                 break  # half a line: whoever writes it has not finished
             if line.strip():
-                rows.append({"at": at, "size": len(line), **self._row(line, at)})
-            at += len(line)
-            if len(rows) >= BATCH:
-                yield at, rows
-                rows = []
-        yield at, rows
+                self._take(line, batch)
+            batch = batch._replace(end=batch.end + len(line))
+            if len(batch.rows) + len(batch.broken) >= BATCH:
+                yield batch
+                batch = Batch(batch.end, [], [])
+        yield batch
 
-    def _row(self, line: bytes, at: int) -> Row:
+    def _take(self, line: bytes, batch: Batch) -> None:
+        """Add a line to a batch, at whose end it begins."""
         try:
-            return self._make_row(line)
+            row = self._make_row(line)
         except InputError as error:
-            raise InputError(f"{self.path}, at byte {at}: {error}") from error
+            batch.broken.append(f"at byte {batch.end}: {error}")
+        else:
+            batch.rows.append({"at": batch.end, "size": len(line), **row})
 
-    def _commit(
-        self, base: sqlite3.Connection, rows: list[Row], start: int, end: int, file: int
-    ) -> bool:
-        """Write the rows between two places, unless the index does not end at the first."""
+    def _commit(self, base: sqlite3.Connection, batch: Batch, start: int, file: int) -> bool:
+        """Write a batch, unless the index does not end where the batch starts."""
         names = ["at", "size", *self._table.columns]
         marks = ", ".join("?" for _ in names)
         with _transaction(base):
-            read = base.execute("SELECT value FROM told WHERE name = 'read'").fetchone()
-            if (int(read[0]) if read else 0) != start:
+            known = dict(base.execute("SELECT name, value FROM told"))
+            if int(known.get("read", 0)) != start:
                 return False
             base.executemany(
                 f"INSERT INTO rows ({', '.join(names)}) VALUES ({marks})",
-                ([row.get(name) for name in names] for row in rows),
+                ([row.get(name) for name in names] for row in batch.rows),
             )
-            told = {"read": end, "tail": _tail(file, end), "inode": os.fstat(file).st_ino}
-            told["state"] = repr(_state(self.path))
+            told = {"read": batch.end, "tail": _tail(file, batch.end)}
+            told |= {"inode": os.fstat(file).st_ino, "state": repr(_state(self.path))}
+            told["broken"] = int(known.get("broken", 0)) + len(batch.broken)
+            told["first"] = known.get("first") or next(iter(batch.broken), "")
             base.executemany("INSERT OR REPLACE INTO told VALUES (?, ?)", list(told.items()))
         return True
 
@@ -217,9 +234,12 @@ class Index:
     def progress(self) -> Progress:
         """How far it is."""
         with self.reading() as base:
-            found = base.execute("SELECT value FROM told WHERE name = 'read'").fetchone()
+            told = dict(base.execute("SELECT name, value FROM told").fetchall())
         size = self.path.stat().st_size if self.path.exists() else 0
-        return Progress(min(int(found[0]) if found else 0, size), size, self._error)
+        done = min(int(told.get("read", 0)), size)
+        return Progress(
+            done, size, self._error, int(told.get("broken", 0)), str(told.get("first", ""))
+        )
 
     def line(self, name: str) -> bytes | None:
         """The line of the record with that id, None where none is indexed."""
@@ -230,6 +250,12 @@ class Index:
         with self.path.open("rb") as file:
             file.seek(found["at"])
             return file.read(found["size"])
+
+    def first(self, count: int) -> list[str]:
+        """The ids of the first records."""
+        with self.reading() as base:
+            asked = "SELECT id FROM rows ORDER BY n LIMIT ?"
+            return [str(row["id"]) for row in base.execute(asked, (count,))]
 
 
 @contextlib.contextmanager

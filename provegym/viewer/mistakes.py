@@ -14,7 +14,7 @@ FAILURES: Final = {
     "unknown_tool": "a tool that was not offered",
     "invalid_arguments": "arguments that the schema refuses",
     "tool_error": "a call that the tool refused",
-    "unneeded": "a call that stands for nothing",
+    "unneeded": "a call that is not needed",
     "order": "a call before what it depends on",
     "values": "a call with another value",
     "missing": "a needed call that was not made",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -20,10 +20,14 @@ from provegym.viewer.traces import TaskOf
 
 FRESH_SECONDS = 1.0
 """How long what a folder holds is remembered."""
+NAMED = 20
+"""So many ids an error lists."""
 KEPT_TASKS = 4096
 """Tasks that are kept decoded while traces are scored."""
 PLAYED: tuple[Kind, ...] = ("traces", "conversations")
 """Kinds of files that hold episodes."""
+PATIENCE = 0.5
+"""Seconds that a page waits for the indexes of files that it only tells of."""
 
 
 class Place:
@@ -59,6 +63,15 @@ class Place:
         """The index of a file of traces, which are scored meanwhile. Raises `UnknownName`."""
         path = self.path(name, *PLAYED)
         return self._index(name, lambda: self._scored(name, path))
+
+    def played(self) -> Iterator[tuple[str, Index]]:
+        """Every file of traces with its index, which is waited for, but not for long."""
+        end = time.monotonic() + PATIENCE
+        for file in self.files():
+            if file.kind == "traces":
+                index = self.traces(file.name)
+                index.wait(max(0, end - time.monotonic()))
+                yield file.name, index
 
     def _index(self, name: str, make: Callable[[], Index]) -> Index:
         index = self._indexes.get(name)
@@ -148,7 +161,7 @@ def _line(index: Index, what: str, name: str) -> bytes:
         index.wait()
         line = index.line(name)
     if line is None:
-        raise UnknownName(what, name, [])
+        raise UnknownName(what, name, index.first(NAMED))
     return line
 
 

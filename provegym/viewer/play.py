@@ -75,7 +75,7 @@ class Game:
         """
         bound = self.session.world.tools.get(name)
         if bound is None:
-            raise UnknownName("tool", name, [])
+            raise UnknownName("tool", name, list(self.session.world.tools))
         twin = self.session.fork()  # sampling reads alone, but reading may open tables
         return arguments(bound.tool, twin.state(bound.place), rng(number, "example", name))
 

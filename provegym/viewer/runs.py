@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +41,11 @@ def _run_of(root: Path, file: Found) -> str:
 def _line(place: Place, folder: str, files: list[Found]) -> dict[str, Any]:
     own = [f for f in files if _run_of(place.folder, f) == folder]
     settings = _settings(place.folder / folder / "run.json")
+    run = settings.get("run")
+    named = run.get("name") if isinstance(run, dict) else None
     return {
         "folder": folder,
-        "name": settings.get("run", {}).get("name") or folder or place.folder.resolve().name,
+        "name": named or folder or place.folder.resolve().name,
         "settings": settings,
         "ablations": ablations.is_ablations(settings),
         "curves": [f.name for f in own if f.kind == "curves"],
@@ -75,7 +79,7 @@ def _synthesis(place: Place, rejections: Found, own: list[Found]) -> dict[str, A
 def synthesis(place: Place, rejections: str) -> dict[str, Any]:
     """The yield: candidates, what each reason took away, certified tasks by kind and server."""
     path = place.path(rejections, "rejections")
-    lost = Counter(str(row.get("reason", "")) for row in rows(path, 0)[0])
+    lost = Counter(str(row.get("reason", "")) for row in _all_rows(path))
     file = next((s["tasks"] for run in listed(place) for s in run["synthesis"]
                  if s["rejections"] == rejections), "")  # fmt: skip
     kinds: Counter[str] = Counter()
@@ -108,9 +112,10 @@ def _cost(path: Path) -> dict[str, float]:
 
 
 def rows(path: Path, start: int) -> tuple[list[dict[str, Any]], int]:
-    """The whole lines of a file from a byte on, and the byte to ask from next.
+    """The records of the whole lines of a file from a byte on, and the byte to ask from next.
 
-    A file that is now shorter than `start` was begun anew, and is read from its beginning.
+    A file that is now shorter than `start` was begun anew, and is read from its beginning. A line
+    that is no record, as a machine that went down may leave, is passed over.
     """
     size = path.stat().st_size
     start = start if 0 <= start <= size else 0
@@ -118,5 +123,19 @@ def rows(path: Path, start: int) -> tuple[list[dict[str, Any]], int]:
         file.seek(start)
         text = file.read(CHUNK)
     whole = text[: text.rfind(b"\n") + 1]
-    found = [msgspec.json.decode(line) for line in whole.splitlines() if line.strip()]
-    return found, start + len(whole)
+    return list(_records(whole)), start + len(whole)
+
+
+def _records(text: bytes) -> Iterator[dict[str, Any]]:
+    for line in text.splitlines():
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            yield msgspec.json.decode(line, type=dict[str, Any])
+
+
+def _all_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of a file that may be longer than what is given at once."""
+    at, end = -1, 0
+    while end > at:
+        at = end
+        found, end = rows(path, at)
+        yield from found

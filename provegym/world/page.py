@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from provegym.errors import seen
 from provegym.world.tool import refuse
 
 T = TypeVar("T")
@@ -18,7 +19,7 @@ def page(rows: Sequence[T], limit: int, cursor: str) -> tuple[list[T], int, str]
     start = 0
     if cursor:
         if not (cursor.startswith("p") and cursor[1:].isdecimal()):
-            refuse("invalid_cursor", f"cursor {cursor[:40]!r} is not one that a page gave")
+            refuse("invalid_cursor", f"cursor {seen(cursor, 40)} is not one that a page gave")
         start = int(cursor[1:])
     after = start + limit
     return list(rows[start:after]), len(rows), f"p{after}" if after < len(rows) else ""

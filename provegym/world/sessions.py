@@ -13,7 +13,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
-from provegym.errors import SessionClosed, SessionExpired, SessionUnknown
+from provegym.errors import SessionClosed, SessionExpired, SessionUnknown, seen
 
 IDLE_SECONDS = 1800.0
 """Time to live without use."""
@@ -122,7 +122,7 @@ class Sessions(Generic[S]):
             raise SessionExpired(
                 f"session {name!r} was idle for {self._idle:g} s; open another one"
             )
-        raise SessionUnknown(f"no session {name[:80]!r} was opened here")
+        raise SessionUnknown(f"no session {seen(name)} was opened here")
 
     def _end(self, name: str, end: End) -> None:
         self._live.pop(name).session.close()

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import NODEFAULT, Struct
 
+from provegym.errors import seen
 from provegym.types import Outcome
 from provegym.world.fields import Field, fields_of
 from provegym.world.schema import bounds
@@ -25,8 +26,6 @@ MAX_DEPTH = 100
 """Deeper values are refused, so that no outcome depends on how deep the caller's stack is."""
 
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object"}
-_SEEN = 80
-"""How many characters of a wrong value a message repeats."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -54,7 +53,7 @@ def unserved(name: str, arguments: object) -> Problem:
     given = _object(arguments)
     if isinstance(given, Problem):
         return given
-    return Problem("tool_error", "no_server", f"no server here runs the tool {name[:80]!r}")
+    return Problem("tool_error", "no_server", f"no server here runs the tool {seen(name)}")
 
 
 def _object(arguments: object) -> dict[str, Any] | Problem:
@@ -152,7 +151,7 @@ def _object_shape(
     for name, item in value.items():
         if name not in known:
             known_names = ", ".join(known) or "none"
-            return f"unknown argument {_short(at + name)}; known: {known_names}"
+            return f"unknown argument {seen(at + name)}; known: {known_names}"
         wrong = _shape(known[name], item, at + name)
         if wrong:
             return wrong
@@ -202,15 +201,15 @@ def _value_problem(f: Field, value: Any, at: str) -> Problem | None:
     if f.choices and value not in f.choices:
         valid = list(f.choices)
         told = ", ".join(map(str, valid))
-        return _invalid(f"{at} must be one of {told}; got {_short(value)}", at, valid=valid)
+        return _invalid(f"{at} must be one of {told}; got {seen(value)}", at, valid=valid)
     if f.type in (int, float) and not _inside(f, value):
         low, high = bounds(f)
         limits = [f"at least {low}"] if low is not None else []
         limits += [f"at most {high}"] if high is not None else []
-        message = f"{at} must be {' and '.join(limits) or 'finite'}, got {_short(value)}"
+        message = f"{at} must be {' and '.join(limits) or 'finite'}, got {seen(value)}"
         return _invalid(message, at, low=low, high=high)
     if f.format and not f.format.accepts(value):
-        return _invalid(f"{at} is not well written: {_short(value)}. {f.format.hint}".strip(), at)
+        return _invalid(f"{at} is not well written: {seen(value)}. {f.format.hint}".strip(), at)
     return None
 
 
@@ -219,11 +218,6 @@ def _inside(f: Field, value: float) -> bool:
     if f.type is float and abs(value) > sys.float_info.max:
         return False
     return (low is None or value >= low) and (high is None or value <= high)
-
-
-def _short(value: object) -> str:
-    """A wrong value as a message repeats it."""
-    return repr(value if not isinstance(value, str) else value[:_SEEN])[: _SEEN + 2]
 
 
 def _invalid(message: str, at: str, **details: Any) -> Problem:

@@ -272,6 +272,29 @@ def test_a_killed_export_leaves_no_half_and_is_made_again(
     assert read_manifest(out) == read_manifest(whole)
 
 
+@pytest.mark.parametrize("form", ["hf", "jsonl"])
+def test_a_second_export_to_one_place_is_refused_while_the_first_goes_on(
+    made: Path, tmp_path: Path, form: str
+) -> None:
+    out, alone = tmp_path / "twice" / "out.jsonl", tmp_path / "alone" / "out.jsonl"
+    refused: list[str] = []
+
+    def meanwhile(done: int, total: int) -> None:
+        with pytest.raises(InputError) as refusal:
+            exported(write(tmp_path, LATE), out, form)
+        refused.append(str(refusal.value))
+
+    export(made, out, Plan(form), {}, progress=meanwhile)
+    assert {*refused} == {
+        f"{out} is being written by another process; wait for it or choose another output path"
+    }
+    exported(made, alone, form)
+    assert content(out) == content(alone)
+    assert read_manifest(out) == read_manifest(alone)
+    assert sorted(os.listdir(out.parent)) == [out.name, f"{out.name}.manifest.json"]
+    exported(made, out, form)  # and nothing is left that would refuse the next
+
+
 def content(path: Path) -> dict[str, bytes]:
     """Every file of a folder, or the one file, by its place; nothing where there is none."""
     files = path.rglob("*") if path.is_dir() else [path]

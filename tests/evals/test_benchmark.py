@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -84,9 +85,24 @@ def test_a_new_secret_has_256_bits_is_private_and_is_never_replaced(tmp_path: Pa
 
 
 def test_a_seal_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None:
-    benchmark.new_seal(published().name, tmp_path / "forged")
+    forged = Seal(published().name, "00" * 32)
+    records.write_atomic(tmp_path / "forged", [records.encode(forged)])
     with pytest.raises(InputError, match="is not the seal of test-2"):
         benchmark.read_seal(tmp_path / "forged")
+
+
+@pytest.mark.parametrize("name", ["", "my split", "a/b", "a\x1fb", "x" * 65, "Zoë", "a\n", "own"])
+def test_a_seal_has_the_name_of_a_split_or_is_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    out = tmp_path / "seal.json"
+    for split in (name, published().name):
+        assert cli.call(["benchmark", "seal", split, "--out", str(out)]) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"error: {split!r} is ")
+        assert told.count("\n") == 1
+        assert not out.exists()
+    assert cli.call(["benchmark", "seal", "my-split.1_a", "--out", str(out)]) == 0
 
 
 def test_what_is_published_of_the_split_tells_nothing_to_make_it_from() -> None:
@@ -262,9 +278,9 @@ def test_an_agent_that_is_no_program_is_refused(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--base-url", "not-a-url"], "--base-url: 'not-a-url' is no base URL"),
-        (["--base-url", "ftp://x/v1"], "--base-url: 'ftp://x/v1' is no base URL"),
-        (["--user-url", "x"], "--user-url: 'x' is no base URL"),
+        (["--base-url", "not-a-url"], "'not-a-url' is no base URL"),
+        (["--base-url", "ftp://x/v1"], "'ftp://x/v1' is no base URL"),
+        ([], "OpenAI's own endpoint needs a key: set OPENAI_API_KEY"),
         (["--prices", "nan,1", "--dry-run"], "--prices 'nan,1' are no prices"),
         (["--prices", "-1,1", "--dry-run"], "--prices '-1,1' are no prices"),
         (["--prices", "1e999,1", "--dry-run"], "--prices '1e999,1' are no prices"),
@@ -274,15 +290,36 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(
     tasks: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
     options: list[str],
     told: str,
 ) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     command = ["eval", "x", "--suite", "heldout", "--tasks", str(tasks), *options]
     assert cli.call([*command, "--out", str(tmp_path / "x")]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: {told}")
     assert error.count("\n") == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_an_endpoint_that_is_down_ends_a_measurement_in_one_line_that_names_it(
+    tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["eval", "x", "--suite", "provegym", "--tasks", str(tasks), "--patience", "0"]
+    command += ["--out", str(tmp_path / "x"), "--base-url"]
+    assert cli.call([*command, "http://127.0.0.1:1/v1"]) == 1
+    _, model, last = capsys.readouterr().err.rpartition("provegym: x\n")
+    assert model  # nothing is told between the model's turn and the end
+    assert re.fullmatch(
+        r"error: the endpoint of model 'x' took no request for 0 s: http://127\.0\.0\.1:1/v1: "
+        r"Connection error\. \(.*\); run the same command again later: what is finished is kept\n",
+        last,
+    )
+    assert list(records.read(tmp_path / "x" / "provegym" / "traces.jsonl", Trace)) == []
+    with ScriptedServer(lambda request: says("No.")) as server:
+        assert cli.call([*command, server.url]) == 0
 
 
 # -- the page ------------------------------------------------------------------------------------

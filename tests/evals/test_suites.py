@@ -322,6 +322,13 @@ def test_a_forecast_of_teval_is_read_from_its_data(data: Path) -> None:
     assert found["retrieve_json"] == NOTHING  # it is judged on the same answers
 
 
+def test_teval_without_data_asks_for_it() -> None:
+    with pytest.raises(InputError, match=r"^T-Eval needs its data: .* with --teval-data$"):
+        teval.absent(None, None, None)
+    with pytest.raises(InputError, match=r"^T-Eval's data is not at /nowhere: download it"):
+        teval.absent(Path("/nowhere"), None, None)
+
+
 def test_teval_says_what_is_missing(data: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--teval-data"):
         teval.absent(None, None, None)

@@ -55,6 +55,19 @@ def test_what_is_no_json_is_400_or_422(
     assert json.loads(answer)["error"]["code"] in ("not_json", "invalid_body", "invalid_input")
 
 
+def test_a_query_is_refused_and_not_passed_over(api: Http, session: str) -> None:
+    for method, path in (
+        ("GET", f"/v1/sessions/{session}"),
+        ("POST", f"/v1/sessions/{session}/score"),
+    ):
+        status, answer = api.raw(method, f"{path}?preset=strict", b"")
+        assert (status, json.loads(answer)["error"]["message"]) == (
+            422,
+            "no route takes a query (what stands after `?`); use the body",
+        )
+    assert api.raw("GET", "/healthz?probe=1", b"")[0] == 200
+
+
 @pytest.mark.parametrize("operation", WITH_BODY, ids=lambda op: op.path)
 @pytest.mark.parametrize("body", [None, [], 5, "x", {"unknown": 1}, {"calls": 1, "tools": 1}])
 def test_what_has_another_shape_is_422(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import gc
 import inspect
@@ -132,6 +133,37 @@ def test_rows_that_sessions_wrote_stay_in_no_cache() -> None:
         live(number)
     assert len(calendar._known) == known
     assert recurring.cache_info().currsize == series
+
+
+def test_texts_that_sessions_wrote_stay_in_no_cache() -> None:
+    def live(count: int) -> None:
+        for number in range(count):
+            session = open_world(7, ("email",))
+            body = f"{number} of {count}, " + 40 * "which nobody else says "
+            sent = {"to": ["anna@example.com"], "subject": "New", "body": body}
+            assert session.call("send_email", sent).outcome == "ok"
+            assert session.call("search_emails", {"query": "nobody else"}).builtins()["total"] == 1
+            session.close()
+
+    live(50)
+    tracemalloc.start()
+    try:
+        live(51)
+        before = tracemalloc.get_traced_memory()[0]
+        live(300)
+        after = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert after - before < 50_000
+
+
+def test_patterns_that_sessions_looked_for_stay_in_no_cache_but_the_few_of_re() -> None:
+    session = open_world(7, ("filesystem",))
+    before = fnmatch._compile_pattern.cache_info().currsize  # type: ignore[attr-defined]
+    for number in range(20):
+        found = session.call("find_files", {"path": "/", "name": f"*{number}.md"})
+        assert found.outcome == "ok"
+    assert fnmatch._compile_pattern.cache_info().currsize == before  # type: ignore[attr-defined]
 
 
 def test_every_cache_has_a_bound() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
-from provegym.errors import InputError, ModelFault
+from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError
 from provegym.llm.client import OpenAIPolicies, Sampling, address, openai_policy
 from provegym.llm.scripted import ScriptedServer, fails, says
 from provegym.rollout.reply import Reply, ToolCall
@@ -153,9 +153,28 @@ def test_a_connection_that_is_always_cut_is_a_fault(endpoint: ScriptedServer) ->
 
 
 def test_nobody_listening_is_a_fault_that_names_the_cause(endpoint: ScriptedServer) -> None:
-    factory = openai_policy("m", "http://127.0.0.1:1/v1", retries=0)
-    with pytest.raises(ModelFault, match=r"(?i)connect"):
+    factory = openai_policy("m", "http://user:secret@127.0.0.1:1/v1", retries=0)
+    told = r"no endpoint of model 'm' is there, http://127\.0\.0\.1:1/v1: Connection error.* \("
+    with pytest.raises(EndpointDown, match=told):
         use(factory, lambda: factory(TASK, 0)(ASK, TOOLS))
+
+
+def test_an_endpoint_that_went_away_fails_what_it_is_asked_and_no_more() -> None:
+    with ScriptedServer(answers=[says("Hi.")]) as server:
+        factory = openai_policy("m", server.url, retries=0)
+        use(factory, lambda: factory(TASK, 0)(ASK, TOOLS))
+    with pytest.raises(ModelFault, match=f"{server.url}: Connection error") as gone:
+        use(factory, lambda: factory(TASK, 0)(ASK, TOOLS))
+    assert type(gone.value) is ModelFault
+
+
+@pytest.mark.parametrize("status", [400, 401, 500])
+def test_what_an_endpoint_refuses_is_told_with_its_url(
+    endpoint: ScriptedServer, status: int
+) -> None:
+    endpoint.answers = [fails(status, "no")]
+    with pytest.raises(ProvegymError, match=f"{endpoint.url}: Error code: {status}"):
+        ask(endpoint, retries=0)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from provegym import worlds
-from provegym.errors import InfrastructureError
+from provegym.errors import EndpointDown, InfrastructureError
 from provegym.llm.client import openai_policy
 from provegym.llm.scripted import ScriptedServer, fails, says
 from provegym.records import encode, read, write_atomic
@@ -99,6 +99,18 @@ def test_an_endpoint_that_never_answers_ends_a_rollout_and_its_episodes_can_be_p
     policy = openai_policy("m", endpoint.url)
     summary = stage.roll("openai:m", policy, concurrency=4, retry_masked=True)
     assert (summary.traces, summary.masked) == (40, 0)
+
+
+def test_a_rollout_ends_at_once_where_nobody_is_there_and_loses_no_episode(
+    endpoint: ScriptedServer, tmp_path: Path
+) -> None:
+    stage = Stage(tmp_path, 3)
+    with pytest.raises(EndpointDown, match=r"http://127\.0\.0\.1:1/v1"):
+        stage.roll("openai:m", openai_policy("m", "http://127.0.0.1:1/v1", retries=0))
+    assert stage.traces() == []
+    endpoint.answers = [says(content="Hi.")]
+    summary = stage.roll("openai:m", openai_policy("m", endpoint.url))
+    assert (summary.traces, summary.masked) == (3, 0)
 
 
 def test_a_rollout_goes_on_past_lost_episodes_once_one_was_played(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import socket
@@ -14,11 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
 uvicorn = pytest.importorskip("uvicorn")
 
+from provegym.cli import call  # noqa: E402
+from provegym.gateway.guard import Guard  # noqa: E402
+from provegym.gateway.http import background  # noqa: E402
+from provegym.gateway.settings import Settings  # noqa: E402
 from provegym.llm.relay import stated  # noqa: E402
 from provegym.llm.serving import Card, app, vllm_command  # noqa: E402
 from provegym.rollout.reply import Policy, PolicyFactory, Reply, ToolCall  # noqa: E402
@@ -160,6 +166,67 @@ def test_the_verb_serves_a_checkpoint_until_it_is_interrupted(tmp_path: Path) ->
         client.close()
         process.send_signal(signal.SIGINT)
         assert (process.wait(60), process.stderr.read()) == (0, "")
+
+
+TOKEN = "t" * 16
+
+
+def test_off_this_machine_no_model_is_served_without_a_token(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PROVEGYM_TOKEN", raising=False)
+    for more, told in (
+        ([], "0.0.0.0 can be reached from other machines: give a token"),
+        (["--vllm"], "0.0.0.0 can be reached from other machines: give a token"),
+        (["--token", "short"], "a token of 5 characters can be guessed"),
+        (["--token", TOKEN, "--allow-host", "a:80"], "--allow-host 'a:80' is no host's name"),
+    ):
+        assert call(["serve-model", str(tmp_path), "--host", "0.0.0.0", "--port", "0", *more]) == 2
+        assert capsys.readouterr().err.startswith(f"error: {told}")
+
+
+def test_with_a_token_the_verb_answers_nobody_who_does_not_hold_it(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    command = [*PROVEGYM, "serve-model", str(checkpoint(tmp_path)), "--port", "0"]
+    command += ["--host", "0.0.0.0", "--token", TOKEN]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        where = re.fullmatch(r"serving policy at (http://\S+)/v1\n", process.stderr.readline())
+        assert where
+        for path in ("/v1/models", "/v1/chat/completions", "/health", "/s/any/v1/models"):
+            for key in ({}, {"authorization": "Bearer " + TOKEN[1:]}, {"authorization": TOKEN}):
+                status = httpx2.get(where[1] + path, headers=key).status_code
+                assert status == (404 if path.startswith("/s/") else 401), (path, key)
+        with openai.OpenAI(base_url=f"{where[1]}/v1", api_key=TOKEN, max_retries=0) as client:
+            assert [model.id for model in client.models.list()] == ["policy"]
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(60), process.stderr.read()) == (0, "")
+
+
+def test_another_site_s_page_gets_no_answer_of_a_model() -> None:
+    settings = Settings(port=0)
+    with background(Guard(app(pays, CARD), settings), settings) as url:
+        answers = [
+            httpx2.get(f"{url}/v1/models", headers=told).status_code
+            for told in ({}, {"host": "evil.example"}, {"origin": "https://evil.example"})
+        ]
+    assert answers == [200, 421, 403]
+
+
+def test_vllm_gets_the_token_where_no_list_of_processes_shows_it(tmp_path: Path) -> None:
+    program, seen = tmp_path / "vllm", tmp_path / "seen"
+    program.write_text(f'#!/bin/sh\necho "$VLLM_API_KEY" "$@" > {seen}\n')
+    program.chmod(0o755)
+    verb = [*PROVEGYM, "serve-model", str(tmp_path), "--vllm", "--host", "0.0.0.0"]
+    subprocess.run(
+        verb,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PROVEGYM_TOKEN": TOKEN},
+        check=True,
+        timeout=60,
+    )
+    first, *arguments = seen.read_text().split()
+    assert (first, arguments[0]) == (TOKEN, "serve")
+    assert TOKEN not in arguments
 
 
 def test_a_port_that_is_taken_is_one_line_before_anything_is_loaded(tmp_path: Path) -> None:

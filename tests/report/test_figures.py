@@ -18,6 +18,7 @@ from provegym.report.figures import HEIGHT, WIDTH, Frame, bars, intervals, lines
         (-0.07, 0.88, [-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1]),
         (0, 350, [0, 100, 200, 300, 400]),
         (3.1, 4.9, [3, 3.5, 4, 4.5, 5]),
+        (0, 0, [0, 0.2, 0.4, 0.6, 0.8, 1]),  # nothing was masked
         (2, 2, [1.4, 1.6, 1.8, 2, 2.2, 2.4, 2.6]),  # of no width: half a unit either way
     ],
 )

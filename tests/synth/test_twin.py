@@ -16,6 +16,7 @@ from provegym.records import encode
 from provegym.synth.crew import Offline
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.twin import Twin
+from provegym.synth.unmet import Aim
 
 SCRIPT = """
 from pathlib import Path
@@ -56,7 +57,7 @@ SETTINGS = Synth(limit=5, world_seeds=2, cross_server=0.5, perturb=Perturb(distr
 
 def test_both_processes_make_the_same_of_a_number(graph: Graph) -> None:
     maker = Maker(PLAN, SETTINGS, graph)
-    aims = {"banking": ["account_closed"]}
+    aims = {"banking": Aim(codes=("account_closed",))}
     with Twin(PLAN, SETTINGS, graph) as twin:
         theirs = twin.make([(i, i) for i in (4, 0, 11, 12, 13)]) + twin.make([(6, 6), (2, 2)], aims)
     ours = [maker.make(number) for number in (4, 0, 11, 12, 13)]

@@ -15,7 +15,7 @@ from provegym.seeding import rng
 from provegym.synth import pipeline
 from provegym.synth.make import Candidate, Maker, Outcome, Plan
 from provegym.synth.plan import Planner
-from provegym.synth.unmet import Codes, codes_in, tools_in, unmet
+from provegym.synth.unmet import NO_AIMS, Aim, Aims, unmet
 from provegym.types import Call, Trace
 
 NAMES = ("banking", "calendar", "filesystem", "shopping")
@@ -37,11 +37,11 @@ def trace(*calls: tuple[str, str]) -> Trace:
 def test_codes_are_unmet_until_a_tool_of_their_own_server_was_refused_with_them() -> None:
     names = ("shopping", "food_delivery")
     before = unmet([], names)
-    assert "cart_empty" in before["shopping"]
-    assert "cart_empty" in before["food_delivery"]
-    assert "not_found" not in before["shopping"]
+    assert "cart_empty" in before["shopping"].codes
+    assert "cart_empty" in before["food_delivery"].codes
+    assert "not_found" not in before["shopping"].codes
     after = unmet([trace(("place_order", "cart_empty"), ("get_cart", ""))], names)
-    assert set(before["shopping"]) - set(after["shopping"]) == {"cart_empty"}
+    assert {*before["shopping"].codes} - {*after["shopping"].codes} == {"cart_empty"}
     assert after["food_delivery"] == before["food_delivery"]
 
 
@@ -54,17 +54,17 @@ def test_a_server_whose_codes_were_all_met_has_nothing_to_aim_at() -> None:
 def test_the_last_tools_that_nobody_called_are_aimed_at() -> None:
     tools = sorted(servers.load("maps").tools)
     all_but = [unmet([trace(*((tool, "") for tool in tools[n:]))], ("maps",)) for n in (2, 3, 4)]
-    assert [tools_in(aims["maps"]) for aims in all_but] == [tools[:2], tools[:3], []]
+    assert [[*aims["maps"].tools] for aims in all_but] == [tools[:2], tools[:3], []]
     refused = unmet([trace((tools[0], "not_found"), *((t, "") for t in tools[1:]))], ("maps",))
-    assert tools_in(refused["maps"]) == tools[:1]
-    assert all(aim in refused["maps"] for aim in codes_in(refused["maps"]))
+    assert refused["maps"].tools == (tools[0],)
+    assert not {*refused["maps"].codes} & {*tools}
 
 
 def test_candidates_that_aim_at_a_tool_call_it_far_more_often(graph: Graph) -> None:
     plan = Plan(seed=7, servers=("banking",), others=NAMES)
     maker = Maker(plan, SETTINGS, graph)
-    aims = {"banking": ["call:manage_card"]}
-    plain, aimed = ([*called(maker.make(i, to) for i in range(40))] for to in ({}, aims))
+    aims = {"banking": Aim(tools=("manage_card",))}
+    plain, aimed = ([*called(maker.make(i, to) for i in range(40))] for to in (NO_AIMS, aims))
     assert aimed.count("manage_card") > 3 * plain.count("freeze_card")
 
 
@@ -87,9 +87,9 @@ def refusals(outcomes: Iterable[Outcome]) -> Iterator[str]:
 def test_candidates_that_aim_at_a_refusal_meet_it_far_more_often(graph: Graph) -> None:
     plan = Plan(seed=7, servers=("banking",), others=NAMES)
     maker = Maker(plan, SETTINGS, graph)
-    aims = {"banking": ["account_closed", "card_frozen"]}
-    plain, aimed = ([*refusals(maker.make(i, to) for i in range(40))] for to in ({}, aims))
-    for code in aims["banking"]:
+    aims = {"banking": Aim(codes=("account_closed", "card_frozen"))}
+    plain, aimed = ([*refusals(maker.make(i, to) for i in range(40))] for to in (NO_AIMS, aims))
+    for code in aims["banking"].codes:
         assert aimed.count(code) > 2 * plain.count(code)
 
 
@@ -107,10 +107,10 @@ def test_a_call_without_arguments_can_be_a_wish_that_is_refused() -> None:
 def test_parts_after_the_first_aim_at_what_the_parts_before_did_not_meet(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    aims: dict[int, Codes] = {}
+    aims: dict[int, Aims] = {}
     make = Maker.make
 
-    def watched(self: Maker, i: int, to: Codes, k: int | None = None) -> Outcome:
+    def watched(self: Maker, i: int, to: Aims, k: int | None = None) -> Outcome:
         aims[i] = to
         return make(self, i, to, k)
 

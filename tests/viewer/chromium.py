@@ -22,6 +22,7 @@ ARGUMENTS = (
 SCREENS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1400, "height": 900}},
     "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
+    "tablet": {"viewport": {"width": 820, "height": 1100}},
     "phone": {
         "viewport": {"width": 390, "height": 844},
         "device_scale_factor": 2,

@@ -23,6 +23,7 @@ from provegym.rewards.success import success
 from provegym.rewards.total import score
 from provegym.types import Task, Trace
 from provegym.viewer import app as viewer
+from provegym.viewer import place
 from tests.viewer.conftest import STEPS, curve
 
 TASKS = "train/tasks.jsonl"
@@ -165,6 +166,13 @@ def test_tasks_are_filtered_by_what_they_are(site: str, made: Path) -> None:
         found = listed(site, "/api/tasks", TASKS, server=server)
         assert [row["id"] for row in found["rows"]] == wanted
         assert found["facets"]["server"][server] == len(wanted)
+    for kind in {task.kind for task in known}:
+        wanted = [task.id for task in known if task.kind == kind]
+        assert [r["id"] for r in listed(site, "/api/tasks", TASKS, kind=kind)["rows"]] == wanted
+    wanted = [task.id for task in known if task.perturbations.distractors]
+    found = listed(site, "/api/tasks", TASKS, perturbation="distractors")
+    assert wanted
+    assert [row["id"] for row in found["rows"]] == wanted
     longest = max(len(task.ground_truth) for task in known)
     found = listed(site, "/api/tasks", TASKS, calls=longest)
     assert {row["calls"] for row in found["rows"]} == {longest}
@@ -211,6 +219,14 @@ def test_a_task_tells_where_it_was_played(site: str, made: Path) -> None:
     listed(site, "/api/traces", BEFORE)
     task = next(read(made / TASKS, Task)).id
     assert {row["file"] for row in get(site, "/api/played", task=task)} == {AFTER, BEFORE}
+
+
+def test_a_task_tells_where_it_was_played_before_anybody_listed_that(
+    url: str, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "PATIENCE", 60.0)  # a busy machine may need longer than usual
+    task = next(read(run / TASKS, Task)).id
+    assert {row["file"] for row in get(url, "/api/played", task=task)} == {AFTER, BEFORE}
 
 
 def test_the_yield_counts_every_candidate(site: str, made: Path) -> None:
@@ -268,9 +284,14 @@ def test_what_cannot_be_answered_is_one_clear_line(site: str) -> None:
     assert refused(site, "/api/server", name="bank")[1].startswith("unknown server 'bank'; known:")
     assert refused(site, "/api/server", name="banking", seed="-1")[0] == 400
     assert refused(site, "/api/rows", server="banking", table="nope")[0] == 404
+    ids = [row["id"] for row in listed(site, "/api/tasks", TASKS)["rows"]]
+    assert len(ids) > 0
     assert refused(site, "/api/task", file=TASKS, id="nope") == (
         404,
-        "unknown task 'nope'; known: ",
+        f"unknown task 'nope'; known: {', '.join(ids[:20])}",
+    )
+    assert refused(site, "/api/trace", file=AFTER, id="nope")[1].startswith(
+        "unknown trace 'nope'; known: "
     )
     listed(site, "/api/traces", AFTER)
     some = listed(site, "/api/traces", AFTER)["rows"][0]["id"]
@@ -279,6 +300,56 @@ def test_what_cannot_be_answered_is_one_clear_line(site: str) -> None:
         f"{site}/api/play", content=b"[", headers={"content-type": "application/json"}
     )
     assert told.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/api/task", {"file": TASKS, "id": "x", "preset": "strict"}),
+        ("/api/traces", {"file": AFTER, "preset": "strict"}),
+        ("/api/runs", {"preset": "strict"}),
+        ("/api/server", {"name": "banking", "preset": "strict"}),
+    ],
+)
+def test_what_a_question_has_no_use_for_is_refused_and_not_passed_over(
+    site: str, path: str, asked: dict[str, Any]
+) -> None:
+    status, said = refused(site, path, **asked)
+    assert status == 400
+    assert said.startswith("unknown parameter 'preset'; ")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        (
+            "",
+            {"servers": "banking"},
+            "servers is 'banking'; give a list of names, as [\"banking\"]",
+        ),
+        ("", {"servers": [7]}, 'servers is [7]; give a list of names, as ["banking"]'),
+        ("", {"servers": ["banking"], "sed": 7}, "unknown field 'sed'; known: seed, servers"),
+        ("/call", {"name": 7}, "name is 7; give the name of a tool"),
+        ("/call", {"arguments": {}}, "name is None; give the name of a tool"),
+        ("/call", {"name": "x", "args": {}}, "unknown field 'args'; known: name, arguments"),
+        ("/undo", {"steps": 2}, "unknown field 'steps'; none is taken here"),
+    ],
+)
+def test_a_body_that_says_what_it_cannot_is_refused(
+    site: str, path: str, body: dict[str, Any], said: str
+) -> None:
+    game = httpx2.post(f"{site}/api/play", json={"servers": ["banking"]}).json()["id"]
+    where = f"{site}/api/play/{game}{path}" if path else f"{site}/api/play"
+    answer = httpx2.post(where, json=body)
+    assert (answer.status_code, answer.json()["error"]) == (400, said)
+
+
+def test_a_tool_that_a_game_does_not_have_is_told_with_those_that_it_has(site: str) -> None:
+    game = httpx2.post(f"{site}/api/play", json={"servers": ["banking"]}).json()["id"]
+    status, said = refused(site, f"/api/play/{game}/example", name="pay")
+    assert status == 404
+    assert said.startswith("unknown tool 'pay'; known: ")
+    assert "add_payee" in said
 
 
 def test_traces_without_their_tasks_are_shown_unscored(url: str, run: Path) -> None:

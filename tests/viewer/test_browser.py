@@ -305,7 +305,7 @@ def test_each_call_is_judged_beside_the_ground_truth(browser: Browser, run: Path
         card = page.locator(f"[data-call='{at - 1}']")
         expect(card).to_be_focused()
         expect(card.locator(".chip", has_text="ok")).to_be_visible()
-        expect(card).to_contain_text(f"is {task.ground_truth[at][1].id}")
+        expect(card).to_contain_text(f"matches {task.ground_truth[at][1].id}")
         expect(card.locator(".order.bad")).to_contain_text(f"not after {first}")
         expect(card.locator(".unequal")).to_contain_text(re.compile(rf"1\.25.*≠.*{value}"))
         expect(card.locator(".equal").first).to_contain_text("=")
@@ -372,6 +372,22 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None
         expect(figure).to_have_attribute(
             "aria-label", f"Reward, normalized: reward {0.05 * 13:.2f}"
         )
+
+
+def test_a_run_that_comes_to_train_while_it_is_looked_at_shows_its_curves(
+    browser: Browser, run: Path
+) -> None:
+    path = run / "grpo" / "curves.jsonl"
+    rows = path.read_text("utf-8")
+    path.unlink()
+    settings = Settings(port=0)
+    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+        page.goto("/runs")
+        expect(page.locator(".funnel li")).not_to_have_count(0)
+        expect(page.locator(".chart")).to_have_count(0)
+        path.write_text(rows, "utf-8")
+        expect(page.locator(".chart").first).to_be_visible()
+        expect(page.locator(".card").first).to_contain_text(f"{STEPS} steps")
 
 
 def test_ablations_show_their_table_and_lead_to_each_cell(browser: Browser, ablated: Path) -> None:

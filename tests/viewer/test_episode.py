@@ -81,3 +81,10 @@ def test_bars_add_up_to_the_total_also_where_calls_are_spare() -> None:
 
 def shown_tools(*names: str) -> tuple[Tool, ...]:
     return tuple(Tool(Function(name)) for name in names)
+
+
+def test_a_task_that_needs_no_call_has_one_bar_which_silence_fills() -> None:
+    for calls, value in (((), 1.0), ((Call("list_payees", {}, 0, 0, "ok"),), 0.0)):
+        told = shown(TASK, Trace("r", "t", calls), "strict")
+        bar = {"name": "no_call", "value": value, "weight": 1, "part": value}
+        assert (told["bars"], told["score"]["total"]) == ([bar], value)

@@ -189,18 +189,24 @@ def test_what_an_index_held_of_another_file_is_not_told_once_it_is_asked(tmp_pat
     assert ids(index) == ["new", "new"]
 
 
-def test_a_broken_line_is_told_and_what_stands_before_it_is_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("batch", [1, 500])
+def test_a_broken_line_is_told_and_the_records_around_it_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 1)
+    monkeypatch.setattr(indexing, "BATCH", batch)
     path = tmp_path / "a.jsonl"
     write(path, "one")
-    add(path, "{broken}\n")
-    index = Index(path, TABLE, Reader())
-    index.refresh()
-    index.wait()
-    assert ids(index) == ["one"]
-    assert index.progress().error.startswith(f"{path}, at byte 25: ")
+    add(path, '{broken}\n{"id": "two", "size": 3}\n')
+    told = made(path, Reader())
+    assert (ids(told), told.line("two")) == (["one", "two"], b'{"id": "two", "size": 3}\n')
+    assert (told.progress().done, told.progress().error) == (path.stat().st_size, "")
+    assert told.progress().broken == 1
+    assert told.progress().first.startswith("at byte 25: ")
+    add(path, "[]\n")
+    again = made(path, Reader()).progress()
+    assert (again.broken, again.first) == (2, told.progress().first)
+    write(path, "mended")
+    assert made(path, Reader()).progress().broken == 0
 
 
 def test_a_file_that_is_no_database_is_replaced(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from provegym.errors import InputError
 from provegym.gateway.external import settings
 from provegym.gateway.external.connection import NotOpened
-from provegym.gateway.external.learned import Learned
+from provegym.gateway.external.learned import Learned, alone
 from provegym.gateway.external.library import Site
 from provegym.gateway.external.places import enter
 from provegym.gateway.external.settings import External
@@ -24,8 +24,7 @@ def add(folder: Path, name: str, told: External, news: Callable[[str], None]) ->
     server, `ServerFault` where the server does not start; nothing is written then.
     """
     path = (folder / settings.FILE).resolve()
-    if name in SERVERS or name in settings.tables(path):
-        raise InputError(f"there is a server {name!r} already; take another name")
+    _check_free(name, path)
     if bool(told.command.strip()) == bool(told.url):
         raise InputError(f"server {name}: give either --command or --url")
     settings.check(name, told, folder, f"server {name}")
@@ -36,8 +35,15 @@ def add(folder: Path, name: str, told: External, news: Callable[[str], None]) ->
         raise InputError(str(error)) from error
     finally:
         site.close()
-    before = path.read_text("utf-8").rstrip("\n") + "\n\n" if path.exists() else ""
-    lines = (before + settings.table(name, told)).splitlines()
-    write_atomic(path, [line.encode() for line in lines])
+    with alone(path.parent):  # another `add` may have written meanwhile
+        _check_free(name, path)
+        before = path.read_text("utf-8").rstrip("\n") + "\n\n" if path.exists() else ""
+        lines = (before + settings.table(name, told)).splitlines()
+        write_atomic(path, [line.encode() for line in lines])
     enter(name, path)
     return learned
+
+
+def _check_free(name: str, path: Path) -> None:
+    if name in SERVERS or name in settings.tables(path):
+        raise InputError(f"there is a server {name!r} already; take another name")

@@ -27,6 +27,7 @@ from mcp.client.streamable_http import streamable_http_client
 from provegym.errors import InputError, ServerFault, seen
 from provegym.gateway.external import files, folders, leash
 from provegym.gateway.external.loop import loop, started_here
+from provegym.gateway.external.mistakes import mistake
 from provegym.gateway.external.results import Answer, answer, masked, without
 from provegym.gateway.external.settings import FOLDER, HOME, External
 from provegym.gateway.external.strays import Strays
@@ -221,7 +222,7 @@ class Connection:
 
     def listing(self) -> Listing:
         """The server's title and all of its tools. Raises `ServerFault`, also for a list without
-        an end and for a name that stands in it twice.
+        an end and for a name that stands in it twice, and `NotOpened` for one that is not of MCP.
         """
         title = self.ready()
 
@@ -241,6 +242,10 @@ class Connection:
             tools, more = self._asked(ask, "listing its tools")
         except MCPError as error:
             raise self._fault(f"does not list its tools: {error.message}") from error
+        except ServerFault as fault:
+            if fault.__cause__ and mistake(fault.__cause__):
+                raise NotOpened(str(fault)) from fault
+            raise
         if more:
             raise self._fault(f"lists tools without an end: it always goes on, at {seen(more)}")
         twice = [name for name, count in Counter(t.name for t in tools).items() if count > 1]
@@ -282,6 +287,9 @@ class Connection:
             if isinstance(error, MCPError) and error.code not in LOST:
                 raise
             self.close()
+            if wrong := mistake(error):
+                text = f"server {self.name} breaks MCP while {doing}: {wrong}; mend the server"
+                raise ServerFault(without(text, self._secrets())) from error
             if _is_late(error):
                 raise self._late(
                     f"gave no answer within {self._limit} while {doing}", doing

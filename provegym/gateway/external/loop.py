@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 import atexit
 import concurrent.futures
+import os
+import signal
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
 
-CLOSING_SECONDS = 6.0
-"""How long the processes have to end when ours does; the SDK kills those that take four."""
+GRACE_SECONDS = 0.5
+"""How long the processes have to end by themselves when ours does: their input has ended, and what
+they hold is thrown away. Whoever pressed Ctrl-C does not wait the four seconds of the SDK."""
+CLOSING_SECONDS = 2.0
+"""How long our process waits for all of it, whatever a server at a URL does."""
 
 
 started_here: ContextVar[list[asyncio.SubprocessTransport]] = ContextVar("started_here")
@@ -22,12 +29,25 @@ started_here: ContextVar[list[asyncio.SubprocessTransport]] = ContextVar("starte
 
 
 class _Telling(asyncio.SelectorEventLoop):
-    """An event loop that tells `started_here` of processes."""
+    """An event loop that tells `started_here` of processes, and knows those that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._processes: WeakSet[asyncio.SubprocessTransport] = WeakSet()
 
     async def subprocess_exec(self, *told: Any, **more: Any) -> Any:
         transport, protocol = await super().subprocess_exec(*told, **more)
+        self._processes.add(transport)
         started_here.get([]).append(transport)
         return transport, protocol
+
+    def kill(self) -> None:
+        """Kill the processes that run, each with those that it started: the SDK makes each the
+        first of a group.
+        """
+        for process in [p for p in self._processes if p.get_returncode() is None]:
+            with suppress(ProcessLookupError):  # it is over, and nobody has noticed
+                os.killpg(process.get_pid(), signal.SIGKILL)
 
 
 class Loop:
@@ -60,11 +80,13 @@ class Loop:
             self._tasks.discard(task)
 
     def close(self) -> None:
-        """Cancel what runs and end the thread."""
+        """Cancel what runs, kill what does not end within the grace, and end the thread."""
         if self._loop.is_closed():
             return
         ending = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
-        concurrent.futures.wait([ending], CLOSING_SECONDS)
+        if concurrent.futures.wait([ending], CLOSING_SECONDS).not_done:
+            # asyncio would print that tasks are left, which our end leaves no time for.
+            self._loop.set_exception_handler(lambda loop, context: None)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSING_SECONDS)
         if not self._thread.is_alive():
@@ -74,7 +96,10 @@ class Loop:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ending = asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait([ending], timeout=GRACE_SECONDS)
+        self._loop.kill()
+        await ending
 
 
 _FIRST = threading.Lock()

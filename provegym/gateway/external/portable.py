@@ -14,6 +14,11 @@ from typing import Any
 Json = dict[str, Any]
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
+SHAPES: Mapping[str, type] = {
+    **dict.fromkeys(("enum", "required", "allOf", "anyOf", "oneOf"), list),
+    "properties": Mapping,
+}
+"""What keywords must hold. A third party's schema may hold anything, and then demands nothing."""
 DEPTH = 12
 """Deeper values, as those of a schema that holds itself, may be any object."""
 TOLD = ("pattern", "format", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems")
@@ -69,11 +74,10 @@ def _value(schema: Any, known: _Definitions, renamed: dict[str, str], depth: int
 
 def _flat(schema: Any, known: _Definitions) -> Json:
     """The schema without `$ref`, `allOf`, alternatives and null."""
-    told = dict(schema) if isinstance(schema, Mapping) else {}
+    told = _shaped(schema)
     for _ in range(DEPTH):
         if "$ref" in told:
-            target = known[str(told.pop("$ref"))]
-            told = {**(target if isinstance(target, Mapping) else {}), **told}
+            told = {**_shaped(known[str(told.pop("$ref"))]), **told}
         elif parts := told.pop("allOf", None):
             for part in parts:
                 told = _joined(_flat(part, known), told)
@@ -88,6 +92,12 @@ def _flat(schema: Any, known: _Definitions) -> Json:
     if "const" in told:
         told["enum"] = [told.pop("const")]
     return told
+
+
+def _shaped(schema: Any) -> Json:
+    """The schema without keywords that hold what they cannot."""
+    told = schema if isinstance(schema, Mapping) else {}
+    return {k: v for k, v in told.items() if isinstance(v, SHAPES.get(k, object))}
 
 
 def _joined(one: Json, other: Json) -> Json:
@@ -115,10 +125,9 @@ def is_null(schema: Any) -> bool:
 
 def takes_null(schema: Any) -> bool:
     """Whether null fits a property of the server's own schema."""
-    if not isinstance(schema, Mapping):
-        return False
-    kind = schema.get("type")
-    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    told = _shaped(schema)
+    kind = told.get("type")
+    options = [*told.get("anyOf", ()), *told.get("oneOf", ())]
     return (isinstance(kind, list) and "null" in kind) or any(map(is_null, options))
 
 
@@ -141,13 +150,14 @@ def _object(told: Json, known: _Definitions, renamed: dict[str, str], depth: int
     if not isinstance(inner, Mapping) or not inner:
         return {"type": "object", **_description(told)}
     names = {old: _identifier(old, renamed) for old in inner}
-    required = [n for n in told.get("required") or () if n in inner and not takes_null(inner[n])]
+    demanded = dict.fromkeys(n for n in told.get("required", ()) if isinstance(n, str))
+    required = [n for n in demanded if n in inner and not takes_null(inner[n])]
     return {
         "type": "object",
         "properties": {
             names[old]: _value(child, known, renamed, depth + 1) for old, child in inner.items()
         },
-        "required": [names[n] for n in dict.fromkeys(required)],
+        "required": [names[n] for n in required],
         **_description(told),
     }
 

@@ -19,6 +19,7 @@ from provegym.gateway.external import files
 FILE = "provegym.toml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
 """Names of servers; short, for a tool's name may need it in front."""
+NAMED = "a server's name is a-z, 0-9 and _, at most 24 characters, the first of them a letter"
 FILES = "files"
 """Stands for the private folder as what is put back, or as what shows the state."""
 FOLDER, HOME = "{folder}", "{home}"
@@ -135,7 +136,7 @@ def check(name: str, told: External, home: Path, at: str) -> None:
     they stand.
     """
     if not NAME.fullmatch(name):
-        raise InputError(f"{at}: a server's name is a-z, 0-9 and _, at most 24 characters")
+        raise InputError(f"{at}: {NAMED}")
     if bool(told.command.strip()) == bool(told.url):
         raise InputError(f"{at}: give either `command` or `url`")
     try:

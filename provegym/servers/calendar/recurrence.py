@@ -122,9 +122,11 @@ def expand(start: str, zone_name: str, rule: Rule | None) -> tuple[int, ...]:
     return recurring(start, zone_name, rule)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def recurring(start: str, zone_name: str, rule: Rule) -> tuple[int, ...]:
-    """What `expand` gives for a rule."""
+    """What `expand` gives for a rule. Few are kept, since sessions make ever new rules, and each
+    may have hundreds of occurrences; those of the seed are known by their rows (`Agenda.series`).
+    """
     first = datetime.fromisoformat(start)
     kept = (d for d in occurrences(first.replace(tzinfo=None), rule) if _kept(d, rule))
     return tuple(_seconds(d, first, zone(zone_name)) for d in kept)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NoReturn
 
 from provegym.servers.email.state import (
@@ -172,11 +171,6 @@ def prefixed(prefix: str, subject: str) -> str:
     return subject if subject.lower().startswith(prefix.lower()) else f"{prefix} {subject}"
 
 
-@lru_cache(maxsize=16384)
-def _searched(subject: str, sender: str, address: str, body: str) -> str:
-    return f"{subject}\n{sender}\n{address}\n{body}".lower()
-
-
 def searched(m: Message) -> str:
     """What a search looks at in a message, in lower case."""
-    return _searched(m.subject, m.sender, m.sender_address, m.body)
+    return f"{m.subject}\n{m.sender}\n{m.sender_address}\n{m.body}".lower()

@@ -73,7 +73,7 @@ def is_avoided(road: Road, avoid: Avoid | None) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _graph(roads: Template[Road], closed: Closed, mode: Mode, avoid: Avoid | None) -> Any:
     """The directed graph of roads that the mode may use."""
     graph, speeds = nx.DiGraph(), SPEEDS[mode]
@@ -88,7 +88,7 @@ def _graph(roads: Template[Road], closed: Closed, mode: Mode, avoid: Avoid | Non
     return graph
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _tree(roads: Template[Road], closed: Closed, options: Options, start: str) -> Tree:
     """All best paths from a junction; only the junction itself where no road leads away."""
     graph = _graph(roads, closed, options.mode, options.avoid)

@@ -8,7 +8,6 @@ and follow of somebody else's has its one notification; `invariants` says it in 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
 from provegym.world.fields import Format, Ref, Stamp
@@ -211,13 +210,6 @@ class Network(State):
 _HANDLE = re.compile(r"(?<!\w)@(\w+)")
 
 
-@lru_cache(maxsize=16384)
 def handles(text: str) -> frozenset[str]:
     """What stands after an @ in a text, in lower case."""
     return frozenset(_HANDLE.findall(text.lower())) if "@" in text else frozenset()
-
-
-@lru_cache(maxsize=16384)
-def lowered(text: str) -> str:
-    """A text in lower case."""
-    return text.lower()

@@ -22,7 +22,6 @@ from provegym.servers.social_media.state import (
     SocialList,
     User,
     UserId,
-    lowered,
 )
 from provegym.servers.social_media.views import (
     ListPage,
@@ -84,7 +83,7 @@ def search_social_users(
         for u in _on_list(net, list_id)
         if u.id != me
         and (ids is None or u.id in ids)
-        and (not words or _all(words, lowered(f"{u.name} {u.handle} {u.interest}")))
+        and (not words or _all(words, f"{u.name} {u.handle} {u.interest}".lower()))
     ]
     found.sort(key=lambda u: u.name)
     shown, total, after = page(found, limit, cursor)
@@ -196,7 +195,7 @@ def search_posts(
     found = [
         p
         for p in _scoped(net, scope, user_id)
-        if first <= p.posted_at <= last and (not words or _all(words, lowered(p.text)))
+        if first <= p.posted_at <= last and (not words or _all(words, p.text.lower()))
     ]
     return _newest(found, limit, cursor)
 
@@ -319,7 +318,7 @@ def list_social_lists(
         for x in _lists_with(net, user_id)
         if shows_list(net, x)
         and (owner is None or (x.user_id == me) == (owner == "me"))
-        and _all(words, lowered(x.title))
+        and _all(words, x.title.lower())
     ]
     found.sort(key=lambda x: (x.title, x.owner))
     shown, total, after = page(found, limit, cursor)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
 from provegym.world.fields import Email, Format, Ref, Stamp
@@ -177,12 +176,6 @@ class Chat(State):
         """The thread below a message that is no reply."""
         found = self.threads.where(message_id=message.id)
         return found[0] if found else None
-
-
-@lru_cache(maxsize=16384)
-def lowered(text: str) -> str:
-    """A text in lower case."""
-    return text.lower()
 
 
 def violations(chat: Chat) -> Iterator[str]:

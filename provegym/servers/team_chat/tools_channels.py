@@ -23,7 +23,6 @@ from provegym.servers.team_chat.state import (
     Membership,
     Visibility,
     WorkspaceName,
-    lowered,
 )
 from provegym.servers.team_chat.views import (
     ChannelItem,
@@ -76,7 +75,7 @@ def list_channels(
     found = [
         c
         for c in rows
-        if (word in c.name or word in lowered(c.topic)) and _shows(c, status, c.id in mine)
+        if (word in c.name or word in c.topic.lower()) and _shows(c, status, c.id in mine)
     ]
     found.sort(key=lambda c: (c.name, c.workspace))
     shown, total, after = page(found, limit, cursor)
@@ -125,7 +124,7 @@ def search_workspace_members(
         m
         for m in _people(chat, channel_id)
         if where in (None, m.workspace)
-        and all(word in lowered(f"{m.name} {m.title} {m.email}") for word in words)
+        and all(word in f"{m.name} {m.title} {m.email}".lower() for word in words)
     ]
     found.sort(key=lambda m: (m.name, m.workspace))
     shown, total, after = page(found, limit, cursor)

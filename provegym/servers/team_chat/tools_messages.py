@@ -24,7 +24,6 @@ from provegym.servers.team_chat.state import (
     Reaction,
     Revision,
     Thread,
-    lowered,
 )
 from provegym.servers.team_chat.views import (
     FileItem,
@@ -79,13 +78,13 @@ def search_channel_messages(
     """
     words, name = query.lower().split(), sender.lower()
     first, last = period(since, until)
-    files = {f.id for f in chat.files if words and _all(words, lowered(f.filename))}
+    files = {f.id for f in chat.files if words and _all(words, f.filename.lower())}
     found = [
         m
         for m in _readable(chat, channel_id)
         if first <= m.posted_at <= last
-        and (not name or name in lowered(m.sender))
-        and (_all(words, lowered(m.text)) or m.file_id in files)
+        and (not name or name in m.sender.lower())
+        and (_all(words, m.text.lower()) or m.file_id in files)
     ]
     found.sort(key=lambda m: m.posted_at, reverse=True)
     shown, total, after = page(found, limit, cursor)

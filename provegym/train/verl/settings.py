@@ -113,7 +113,7 @@ class Machine(Section):
     """GPUs that share one sequence while its gradient is computed (Ulysses)."""
     tokens_per_gpu: Count = 16_384
     """Tokens of one forward and backward pass."""
-    workers: Count = 8
+    workers: config.AtOnce = 8
     """Processes that play episodes; sessions live in them."""
     hydra: tuple[str, ...] = ()
     """Further settings of verl as its command takes them; they win over all others."""

@@ -26,10 +26,21 @@ function flat(children) {
   return children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false);
 }
 
-/** Put other children into an element. */
+/** Put other children into an element; the keyboard stays on what has the id that it was on. */
 export function put(element, ...children) {
+  const id = element.contains(document.activeElement) ? document.activeElement.id : "";
   element.replaceChildren(...flat(children));
+  if (id) document.getElementById(id)?.focus({ preventScroll: true });
   return element;
+}
+
+/** On a phone there is room for the list or for the one that is looked at; each keeps its place. */
+export function narrow(split, one) {
+  if (split.classList.contains("one") === one) return;
+  const left = split.dataset.left ?? 0;
+  split.dataset.left = scrollY;
+  split.classList.toggle("one", one);
+  scrollTo(0, one ? 0 : left);
 }
 
 /** Tell those who do not see the page. */

@@ -42,11 +42,11 @@ function callCard(told, i, address) {
     h("header", {},
       address ? h("a", { class: "id", href: address, title: "the address of this call" }, h("code", {}, `#${i}`)) : h("code", { class: "id" }, `#${i}`), h("b", { class: "tool" }, call.name),
       chip(human(call.outcome), OUTCOME[call.outcome] ?? "bad", "outcome"),
-      note?.matched ? chip(`is ${note.matched}`, "good", "the ground-truth call that it stands for") : note ? chip("stands for nothing", "warn") : null,
+      note?.matched ? chip(`matches ${note.matched}`, "good", "the call of the ground truth that it counts as") : note ? chip("matches none", "warn", "it counts as no call of the ground truth") : null,
       first ? chip("first mistake", "bad") : null),
     note?.reason ? h("p", { class: "note" }, note.reason) : null,
-    note?.satisfied?.length ? h("p", { class: "order good" }, `✓ after ${note.satisfied.join(", ")}, as it must`) : null,
-    note?.unsatisfied?.length ? h("p", { class: "order bad" }, `✗ not after ${note.unsatisfied.join(", ")}, as it must`) : null,
+    note?.satisfied?.length ? h("p", { class: "order good" }, `✓ after ${note.satisfied.join(", ")}, as it must be`) : null,
+    note?.unsatisfied?.length ? h("p", { class: "order bad" }, `✗ not after ${note.unsatisfied.join(", ")}, as it must be`) : null,
     argumentRows(call.arguments, note?.arguments ?? []),
     behind(["result ", h("span", { class: "note" }, brief(call.result, 70))], value(call.result)),
     note ? changed(note.changes) : null);
@@ -110,7 +110,7 @@ export function fate(told) {
     const note = by[call.id];
     if (note) {
       const whole = note.arguments.every((a) => a.equal);
-      return { chips: [chip(`made as #${note.position}`, whole ? "good" : "warn")] };
+      return { chips: [chip(`matched by #${note.position}`, whole ? "good" : "warn")] };
     }
     return { chips: [chip("missing", "bad")], body: h("p", { class: "note bad" }, told.unmatched[call.id]) };
   };

@@ -5,6 +5,7 @@ import { value } from "./value.js";
 const RADIUS = 250;
 const CELL = 2 * RADIUS + 480;
 const DENSE = 300; // edges from which on they are drawn faintly, without heads, until a tool is chosen
+let seen = { of: "", camera: null }; // so that choosing what is near does not zoom out again
 const WORDS = {
   explicit: "takes an id from",
   implicit: "works only after",
@@ -20,7 +21,9 @@ export function graph(told, wanted, edge, choose) {
   const places = layout(told);
   const columns = Math.ceil(Math.sqrt(told.servers.length));
   const size = [columns * CELL, Math.ceil(told.servers.length / columns) * CELL];
-  const camera = { x: 0, y: 0, w: size[0], h: size[1] };
+  const of = told.tools.join();
+  const camera = seen.of === of ? seen.camera : { x: 0, y: 0, w: size[0], h: size[1] };
+  seen = { of, camera };
   const picture = s("svg", { class: `graph ${told.edges.length > DENSE && !chosen ? "dense" : ""}`, role: "img", tabindex: 0, "aria-label": `Dependency graph of ${told.servers.join(", ")}: ${count(told.tools.length, "tool")}, ${count(told.edges.length, "edge")}. Choose a tool above to read its edges.` });
   picture.append(
     s("defs", {}, ["explicit", "implicit", "bridge"].map((kind) =>
@@ -29,24 +32,25 @@ export function graph(told, wanted, edge, choose) {
     ...told.edges.filter((e) => places[e.source] && places[e.target]).map((e) => line(e, places, chosen, edge, choose)),
     ...told.tools.filter((name) => places[name]).map((name) => node(name, told, places, chosen, choose)));
   const look = () => picture.setAttribute("viewBox", `${camera.x} ${camera.y} ${camera.w} ${camera.h}`);
-  const zoom = (by, at = [0.5, 0.5]) => {
+  const zoom = (by, at = { x: camera.x + camera.w / 2, y: camera.y + camera.h / 2 }) => {
     const w = Math.min(size[0] * 2, Math.max(120, camera.w * by));
     const factor = w / camera.w;
-    camera.x += camera.w * at[0] * (1 - factor);
-    camera.y += camera.h * at[1] * (1 - factor);
+    camera.x += (at.x - camera.x) * (1 - factor);
+    camera.y += (at.y - camera.y) * (1 - factor);
     camera.w = w;
     camera.h *= factor;
     look();
   };
-  const move = (x, y) => { camera.x += x * camera.w; camera.y += y * camera.h; look(); };
+  const move = (x, y) => { camera.x += x; camera.y += y; look(); };
   const whole = () => { Object.assign(camera, { x: 0, y: 0, w: size[0], h: size[1] }); look(); };
   look();
-  steer(picture, zoom, move, whole);
+  point(picture, zoom, move);
+  steer(picture, camera, zoom, move, whole);
   const panel = h("div", { class: "evidence" });
   put(panel, evidence(told, chosen, edge));
   return h("div", { class: "graphbox" },
     h("div", { class: "graphbar" },
-      h("label", { class: "inline" }, "Tool ", h("select", { onchange: (e) => choose(e.target.value, "") },
+      h("label", { class: "inline" }, "Tool ", h("select", { id: "graph-tool", onchange: (e) => choose(e.target.value, "") },
         h("option", { value: "" }, "all"), told.tools.map((name) => h("option", { value: name, selected: name === chosen }, name)))),
       h("span", { class: "buttons" },
         h("button", { "aria-label": "Zoom in", onclick: () => zoom(0.75) }, "+"),
@@ -96,24 +100,39 @@ function node(name, told, places, chosen, choose) {
     s("text", { x, y, "text-anchor": left ? "end" : "start", "dominant-baseline": "middle", transform: `rotate(${left ? degrees - 180 : degrees} ${x} ${y})` }, name));
 }
 
-function steer(picture, zoom, move, whole) {
+/** Wheel, mouse and fingers: what is under a pointer stays under it. */
+function point(picture, zoom, move) {
+  const held = new Map(); // the last event of each finger, or of the mouse
+  let dragged = false;
+  const at = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+  const apart = (a, b) => Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
   picture.addEventListener("wheel", (event) => {
     event.preventDefault();
-    const box = picture.getBoundingClientRect();
-    zoom(event.deltaY > 0 ? 1.15 : 0.87, [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height]);
+    zoom(event.deltaY > 0 ? 1.15 : 0.87, at(event));
   }, { passive: false });
-  let held = null;
-  picture.addEventListener("pointerdown", (event) => { held = [event.clientX, event.clientY]; });
-  picture.addEventListener("pointermove", (event) => {
-    if (!held || !event.buttons) return;
-    const box = picture.getBoundingClientRect();
-    move((held[0] - event.clientX) / box.width, (held[1] - event.clientY) / box.height);
-    held = [event.clientX, event.clientY];
+  picture.addEventListener("pointerdown", (event) => {
+    dragged = held.size > 0;
+    held.set(event.pointerId, event);
   });
-  picture.addEventListener("pointerup", () => { held = null; });
+  picture.addEventListener("pointermove", (event) => {
+    const last = held.get(event.pointerId);
+    if (!event.buttons) held.delete(event.pointerId); // it was let go elsewhere
+    if (!last || !event.buttons || (!dragged && apart(last, event) < 4)) return;
+    dragged = true;
+    picture.setPointerCapture(event.pointerId);
+    const other = [...held].find(([id]) => id !== event.pointerId)?.[1];
+    if (other) zoom(Math.max(1, apart(last, other)) / Math.max(1, apart(event, other)), at(other));
+    else move(at(last).x - at(event).x, at(last).y - at(event).y);
+    held.set(event.pointerId, event);
+  });
+  for (const end of ["pointerup", "pointercancel"]) picture.addEventListener(end, (event) => held.delete(event.pointerId));
+  picture.addEventListener("click", (event) => { if (dragged) event.stopPropagation(); }, true); // a drag chooses nothing
+}
+
+function steer(picture, camera, zoom, move, whole) {
   picture.addEventListener("keydown", (event) => {
     const moves = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] };
-    if (event.key in moves) move(...moves[event.key]);
+    if (event.key in moves) move(moves[event.key][0] * camera.w, moves[event.key][1] * camera.h);
     else if (event.key === "+") zoom(0.75);
     else if (event.key === "-") zoom(1.33);
     else if (event.key === "0") whole();

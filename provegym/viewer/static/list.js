@@ -1,21 +1,21 @@
 // A list of records beside the one that is looked at: files, filters, search, order, pages.
 import { filesOf, get } from "./api.js";
 import { go, here } from "./address.js";
-import { count, h, human, put } from "./dom.js";
+import { behind, count, h, human, put } from "./dom.js";
 
 const PAGE = 100;
 const BUSY_MS = 600;
 const IDLE_MS = 4000;
 
 /**
- * A list. `kinds` are the files it lists, `path` where it asks, `row` draws one, `names` has words
+ * A list. `maker` is the command that writes its files, `kinds` are the files it lists, `path` where it asks, `row` draws one, `names` has words
  * for values of filters, and `extra(query)` gives further controls. `own` names the parameters that
  * it asks with.
  */
-export function listing({ label, kinds, path, row, names = {}, extra, own }) {
+export function listing({ label, maker, kinds, path, row, names = {}, extra, own }) {
   const controls = h("div", { class: "controls" });
   const rows = h("nav", { class: "rows", "aria-label": label });
-  const foot = h("p", { class: "foot" });
+  const foot = h("div", { class: "foot" });
   const element = h("section", { class: "list", "aria-label": `${label}: filters and list` }, controls, rows, foot);
   let asked = "";
   let answered = "";
@@ -29,7 +29,7 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
       looked = Date.now();
     }
     if (!files.length) {
-      put(rows, h("p", { class: "empty" }, `There are no ${label.toLowerCase()} in this folder.`));
+      put(rows, h("p", { class: "empty" }, `There are no ${label.toLowerCase()} in this folder. ${maker} writes some.`));
       return null;
     }
     if (!query.file || !files.some((f) => f.name === query.file)) {
@@ -108,9 +108,11 @@ export function listing({ label, kinds, path, row, names = {}, extra, own }) {
       end < found.total ? h("a", { href: here({ offset: end }) }, "next ›") : null);
   }
 
-  function progress({ done, total, error }) {
-    if (error) return h("span", { class: "bad" }, ` ${error}`);
-    return done < total ? h("span", {}, ` · indexing ${Math.floor((100 * done) / total)} %`) : null;
+  function progress({ done, total, error, broken, first }) {
+    return [
+      error ? h("span", { class: "bad" }, ` · ${error}`) : done < total ? ` · indexing ${Math.floor((100 * done) / total)} %` : null,
+      broken ? behind(h("span", { class: "bad" }, `${count(broken, "line")} cannot be read`), h("p", {}, `The first, ${first}`)) : null,
+    ];
   }
 
   function mark(id) {

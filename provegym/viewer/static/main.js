@@ -35,12 +35,14 @@ async function show() {
     const next = await PAGES[wanted]();
     if (path !== wanted) return;
     page = next;
-    document.title = `${wanted.slice(1)} · provegym`;
     put(main);
     page.mount(main);
   }
+  const asked = query();
+  const what = asked.id ?? asked.server ?? asked.graph ?? asked.cell ?? asked.run;
+  document.title = [what, wanted.slice(1), "provegym"].filter(Boolean).join(" · ");
   try {
-    await page.update(query());
+    await page.update(asked);
   } catch (error) {
     complain(error);
   }

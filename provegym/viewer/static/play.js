@@ -6,13 +6,14 @@ import { rowTable } from "./rows.js";
 import { form } from "./schema.js";
 import { changes, value } from "./value.js";
 
-let box, state, examples, kept;
+let box, state, examples, kept, sought;
 
 export function mount(main) {
   box = h("div", { class: "play" });
   state = null;
   examples = 0;
   kept = {};
+  sought = "";
   put(main, h("h1", { class: "unseen" }, "Play"), box);
 }
 
@@ -60,6 +61,7 @@ async function opening(asked) {
 
 function draw(asked) {
   const tool = state.tools.find((t) => t.name === asked.tool) ?? state.tools[0];
+  const top = box.querySelector(".three .rows")?.scrollTop;
   put(box,
     h("header", { class: "head" },
       h("h2", {}, state.servers.join(", "), h("span", { class: "note" }, ` world ${state.seed}`)),
@@ -72,14 +74,18 @@ function draw(asked) {
       toolList(tool), caller(tool),
       h("section", { class: "state", "aria-label": "State" },
         h("h3", {}, "Changed since the start"), changes(state.changes), tables(asked))));
+  const list = box.querySelector(".three .rows");
+  if (top === undefined) list.querySelector("[aria-current]").scrollIntoView({ block: "nearest" });
+  else list.scrollTop = top;
 }
 
 function toolList(tool) {
-  const search = h("input", { type: "search", placeholder: "tool  ( / )", "aria-label": "Search tools" });
+  const search = h("input", { type: "search", placeholder: "tool  ( / )", "aria-label": "Search tools", value: sought });
   const links = h("nav", { class: "rows", "aria-label": "Tools" }, state.tools.map((t) =>
-    h("a", { href: here({ tool: t.name }), "aria-current": t === tool ? "true" : null, title: t.description }, h("span", { class: "top" }, h("b", {}, t.name), chip(t.effect, t.effect)))));
+    h("a", { id: `tool-${t.name}`, href: here({ tool: t.name }), hidden: !t.name.includes(sought), "aria-current": t === tool ? "true" : null, title: t.description }, h("span", { class: "top" }, h("b", {}, t.name), chip(t.effect, t.effect)))));
   search.addEventListener("input", () => {
-    for (const a of links.children) a.hidden = !a.textContent.includes(search.value.toLowerCase());
+    sought = search.value.toLowerCase();
+    state.tools.forEach((t, i) => { links.children[i].hidden = !t.name.includes(sought); });
   });
   return h("section", { class: "list", "aria-label": "Tools" }, search, links);
 }
@@ -131,7 +137,7 @@ function tables(asked) {
   const ask = (offset, q) => get(`/api/play/${encodeURIComponent(state.id)}/rows`, { table: chosen.name, offset, q });
   return [
     h("h3", {}, "Tables"),
-    h("nav", { class: "chips", "aria-label": "Tables" }, state.tables.map((t) => h("a", { class: `chip ${touched.has(t.name) ? "warn" : ""}`, href: here({ table: t === chosen ? "" : t.name }), "aria-current": t === chosen ? "true" : null }, `${t.name} ${t.rows}`))),
+    h("nav", { class: "chips", "aria-label": "Tables" }, state.tables.map((t) => h("a", { id: `table-${t.name}`, class: `chip ${touched.has(t.name) ? "warn" : ""}`, href: here({ table: t === chosen ? "" : t.name }), "aria-current": t === chosen ? "true" : null }, `${t.name} ${t.rows}`))),
     chosen ? rowTable(chosen.name, ask, "", marked) : null,
   ];
 }

@@ -1,12 +1,14 @@
 // Runs: curves while training goes on, what was played, the yield of synthesis.
 import { ablations, trained } from "./ablations.js";
 import { get } from "./api.js";
-import { link } from "./address.js";
+import { link, query as now } from "./address.js";
 import { chart, funnel } from "./chart.js";
-import { behind, chip, count, h, number, put, table } from "./dom.js";
+import { behind, chip, count, h, number, put, narrow, table } from "./dom.js";
 
 const COMPONENTS = ["validity", "coverage", "efficiency", "name", "argument", "state"];
 const LIVE_MS = 1500;
+const ROUNDS = 3; // of which one also asks for files that are new
+const CELLS_MS = 10_000;
 const QUIET_MS = 60_000;
 let list, detail, shown, curves, timer;
 
@@ -20,17 +22,19 @@ export function mount(main) {
 
 export function leave() {
   clearTimeout(timer);
+  shown = null; // what is under way stops
 }
 
 export async function update(query) {
   const all = await get("/api/runs");
-  detail.parentElement.classList.toggle("one", query.run !== undefined || all.length === 1);
-  if (!all.length) return put(list, h("p", { class: "empty" }, "There is no run in this folder: no curves, no rejections."));
+  if (!detail.isConnected) return;
+  narrow(detail.parentElement, query.run !== undefined || all.length === 1);
+  if (!all.length) return put(list, h("p", { class: "empty" }, "There is no run in this folder: no curves, no rejections. provegym run writes some."));
   const run = all.find((r) => (r.folder || ".") === query.run) ?? all.find((r) => r.curves.length) ?? all[0];
-  put(list, all.map((r) => h("a", { href: link("/runs", { run: r.folder || "." }), "aria-current": r === run ? "true" : null },
+  put(list, all.map((r) => h("a", { id: `run-${r.folder}`, href: link("/runs", { run: r.folder || "." }), "aria-current": r === run ? "true" : null },
     h("span", { class: "top" }, h("b", {}, r.name), r.settings.run?.policy ? h("span", { class: "meta" }, r.settings.run.policy) : null),
     h("span", { class: "meta" }, [r.folder || "this folder", r.ablations ? "ablations" : r.curves.length && count(r.curves.length, "curve"), r.played.length && count(r.played.length, "file of traces", "files of traces")].filter(Boolean).join(" · ")))));
-  const key = JSON.stringify([run.folder, query.cell]);
+  const key = JSON.stringify([run.folder, query.cell, run.curves, run.played, run.synthesis]);
   if (shown === key) return;
   shown = key;
   clearTimeout(timer);
@@ -44,10 +48,13 @@ function inCell(run, cell) {
 }
 
 /** The cells and the table of a run of ablations; each cell leads to its curves and episodes. */
-async function drawAblations(run) {
+async function drawAblations(run, before = "") {
   const key = shown;
   const told = await get("/api/ablations", { run: run.folder });
   if (shown !== key) return;
+  const seen = JSON.stringify(told);
+  timer = setTimeout(() => drawAblations(run, seen).catch(() => {}), CELLS_MS);
+  if (seen === before) return;
   put(detail,
     h("header", { class: "head" }, h("a", { class: "back", href: link("/runs", {}) }, "‹ Runs"), h("h2", {}, run.name), about(run)),
     ablations(told, (cell) => link("/runs", { run: run.folder || ".", cell })),
@@ -59,7 +66,10 @@ async function drawAblations(run) {
 async function yields(run, key) {
   for (const each of run.synthesis) {
     const told = await get("/api/synthesis", { file: each.rejections });
-    if (shown === key) put(detail.querySelector(`[data-file="${CSS.escape(each.rejections)}"]`), synthesis(each, told));
+    if (shown !== key) return;
+    const box = detail.querySelector(`[data-file="${CSS.escape(each.rejections)}"]`);
+    if (box.told !== JSON.stringify(told)) put(box, synthesis(each, told));
+    box.told = JSON.stringify(told);
   }
 }
 
@@ -93,7 +103,7 @@ async function draw(run, cell) {
     if (shown !== key) return;
     put(detail.querySelector(".trained"), trained(told.trainings.filter((t) => `${t.place}/`.startsWith(`${cell}/`))));
   }
-  await follow(key, live);
+  await follow(key, live, run);
   await yields(run, key);
 }
 
@@ -110,8 +120,13 @@ function about(run) {
     told.heldout_server ? chip(`${told.heldout_server} never trained on`, "warn") : null, told.seed !== undefined ? chip(`seed ${told.seed}`) : null);
 }
 
-/** Ask for what the curves have grown by, for as long as the page is there. */
-async function follow(key, live) {
+/** Ask for what the curves have grown by, and for new files, for as long as the page is there. */
+async function follow(key, live, run, round = 1) {
+  if (round % ROUNDS === 0) {
+    await update(now());
+    await yields(run, key);
+    if (shown !== key) return;
+  }
   for (const { file, box } of live) {
     const known = curves[file];
     const told = await get("/api/curves", { file, from: known.next });
@@ -124,7 +139,8 @@ async function follow(key, live) {
       put(box, figures(file, known));
     }
   }
-  timer = setTimeout(() => (document.hidden ? (timer = setTimeout(() => follow(key, live), LIVE_MS)) : follow(key, live).catch(() => {})), LIVE_MS);
+  const again = () => (document.hidden ? (timer = setTimeout(again, LIVE_MS)) : follow(key, live, run, round + 1).catch(() => {}));
+  timer = setTimeout(again, LIVE_MS);
 }
 
 function figures(file, { rows, at }) {

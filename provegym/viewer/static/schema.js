@@ -15,10 +15,10 @@ export function parameters(schema) {
   const needed = new Set(schema.required ?? []);
   if (!known(schema).length) return h("p", { class: "note" }, "Takes nothing.");
   return table("Parameters", ["parameter", "type", "meaning"], known(schema).map(([name, p]) => [
-    [h("code", {}, name), needed.has(name) ? [" ", chip("needed", "warn")] : null],
+    [h("code", {}, name), needed.has(name) ? [" ", chip("required", "warn")] : null],
     [p.enum ? p.enum.join(" | ") : p.type === "array" ? `list of ${p.items?.type ?? "any"}` : String(p.type ?? "any"),
       p.minimum !== undefined || p.maximum !== undefined ? ` ${p.minimum ?? ""} … ${p.maximum ?? ""}` : "",
-      p.default !== undefined && p.default !== "" ? `, else ${JSON.stringify(p.default)}` : ""],
+      p.default !== undefined && p.default !== "" ? `, default ${JSON.stringify(p.default)}` : ""],
     p.description ?? "",
   ]));
 }
@@ -29,7 +29,7 @@ export function form(schema) {
   const fields = known(schema).map(([name, p]) => [name, p, input(name, p, needed.has(name))]);
   const element = h("div", { class: "form" }, fields.length ? fields.map(([name, p, box]) =>
     h("label", { class: kind(p) === "json" || kind(p) === "lines" ? "whole" : null },
-      h("span", {}, name, needed.has(name) ? h("b", { class: "bad", title: "needed" }, " *") : null), box,
+      h("span", {}, name, needed.has(name) ? h("b", { class: "bad", title: "required" }, " *") : null), box,
       h("small", {}, p.description ?? ""))) : h("p", { class: "note" }, "This tool takes nothing."));
   const read = () => Object.fromEntries(fields.filter(([, , box]) => box.value !== "").map(([name, p, box]) => [name, parsed(name, p, box.value)]));
   const fill = (given) => fields.forEach(([name, p, box]) => { box.value = name in given ? written(p, given[name]) : ""; });
@@ -38,7 +38,7 @@ export function form(schema) {
 
 function input(name, p, needed) {
   const common = { name, "aria-required": needed ? "true" : null };
-  const hint = p.default === undefined ? "" : `else ${JSON.stringify(p.default)}`;
+  const hint = p.default === undefined ? "" : `default ${JSON.stringify(p.default)}`;
   switch (kind(p)) {
     case "choice":
       return h("select", common, h("option", { value: "" }, hint || "–"), p.enum.map((v) => h("option", { value: JSON.stringify(v) }, String(v))));

@@ -1,7 +1,7 @@
 // Tasks: filtered in a list; one with its turns, ground truth, references and certificate.
 import { get } from "./api.js";
 import { here, link } from "./address.js";
-import { behind, chip, count, h, human, number, put, table } from "./dom.js";
+import { behind, chip, count, h, human, number, put, narrow, table } from "./dom.js";
 import { truth } from "./calls.js";
 import { listing } from "./list.js";
 import { brief } from "./value.js";
@@ -10,14 +10,14 @@ const FACETS = ["server", "kind", "calls", "turns", "perturbation", "information
 let list, detail, shown;
 
 export function mount(main) {
-  list = listing({ label: "Tasks", kinds: ["tasks"], path: "/api/tasks", row, own: FACETS });
+  list = listing({ label: "Tasks", maker: "provegym synth", kinds: ["tasks"], path: "/api/tasks", row, own: FACETS });
   detail = h("section", { class: "detail", "aria-label": "The task" });
   shown = "";
   put(main, h("h1", { class: "unseen" }, "Tasks"), h("div", { class: "split" }, list.element, detail));
 }
 
 export async function update(query) {
-  detail.parentElement.classList.toggle("one", Boolean(query.id));
+  narrow(detail.parentElement, Boolean(query.id));
   const id = await list.update(query);
   const key = JSON.stringify([query.file, id]);
   if (key === shown) return;
@@ -54,7 +54,7 @@ function draw(task, played) {
         chip(task.certificate.passed ? "certified" : "not certified", task.certificate.passed ? "good" : "bad")),
       h("p", { class: "note" }, [`world ${task.seed}`, task.reference_time, task.persona && `persona ${task.persona}`, task.teacher && `teacher ${task.teacher}`].filter(Boolean).join(" · "), " · ",
         h("a", { href: link("/play", { servers: task.servers.join(","), seed: task.seed }) }, "play this world")),
-      played.length ? h("p", { class: "chips" }, h("span", { class: "note" }, "played by "), played.map((p) => h("a", { class: `chip ${p.result === "success" ? "good" : "bad"}`, href: link("/traces", { file: p.file, id: p.id }) }, `${p.policy} ${number(p.reward)}`))) : null),
+      played.length ? h("p", { class: "chips" }, h("span", { class: "note" }, "played by "), played.map((p) => h("a", { class: `chip ${p.result === "success" ? "good" : "bad"}`, href: link("/traces", { file: p.file, id: p.id }) }, `${p.policy}: ${number(p.reward, 2)}`))) : null),
     h("h3", {}, `Turns and ground truth: ${count(calls.length, "call")}`),
     truth(task.turns),
     h("h3", {}, "Wanted end state"),

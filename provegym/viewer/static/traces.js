@@ -1,7 +1,7 @@
 // Traces: filtered and sorted in a list; one beside its ground truth, or two policies side by side.
 import { get } from "./api.js";
 import { go, here, link, query } from "./address.js";
-import { behind, chip, count, h, human, number, put, say } from "./dom.js";
+import { behind, chip, count, h, human, number, put, say, narrow } from "./dom.js";
 import { bars, chat, endState, fate, jump, show } from "./episode.js";
 import { truth } from "./calls.js";
 import { listing } from "./list.js";
@@ -10,21 +10,21 @@ const FACETS = ["result", "failure", "policy", "server", "kind", "stop"];
 const FAILURES = {
   none: "no mistake", unscored: "not scored", malformed: "a call that is no JSON", unknown_tool: "tool not offered",
   invalid_arguments: "refused by the schema", tool_error: "refused by the tool",
-  unneeded: "stands for nothing", order: "out of order", values: "another value",
+  unneeded: "not needed", order: "out of order", values: "another value",
   missing: "call not made", state: "another end state", masked: "our fault",
 };
 const GOOD = { success: "good", failed: "bad", masked: "warn" };
 let list, detail, shown, sides, pointedTo;
 
 export function mount(main) {
-  list = listing({ label: "Traces", kinds: ["traces", "conversations"], path: "/api/traces", row, own: FACETS, names: { failure: FAILURES }, extra: against });
+  list = listing({ label: "Traces", maker: "provegym rollout", kinds: ["traces", "conversations"], path: "/api/traces", row, own: FACETS, names: { failure: FAILURES }, extra: against });
   detail = h("section", { class: "detail", "aria-label": "The trace" });
   shown = pointedTo = "";
   put(main, h("h1", { class: "unseen" }, "Traces"), h("div", { class: "split" }, list.element, detail));
 }
 
 export async function update(asked) {
-  detail.parentElement.classList.toggle("one", Boolean(asked.id));
+  narrow(detail.parentElement, Boolean(asked.id));
   const id = await list.update(asked);
   const key = JSON.stringify([asked.file, id, asked.preset, asked.beside, asked.besideid]);
   if (key === shown) return pointed(asked);
@@ -109,7 +109,7 @@ function draw(asked, told, other, played) {
         told.task ? chip(told.task.kind, `kind-${told.task.kind}`) : null,
         presets(asked, told)),
       rest.length ? h("p", { class: "chips" }, h("span", { class: "note" }, "side by side with "), rest.slice(0, 12).map((p) =>
-        h("a", { class: `chip ${GOOD[p.result] ?? ""}`, href: here({ beside: p.file, besideid: p.id }), "aria-current": other?.trace.id === p.id && asked.beside === p.file ? "true" : null }, `${p.policy} ${number(p.reward, 2)}`)),
+        h("a", { class: `chip ${GOOD[p.result] ?? ""}`, href: here({ beside: p.file, besideid: p.id }), "aria-current": other?.trace.id === p.id && asked.beside === p.file ? "true" : null }, `${p.policy}: ${number(p.reward, 2)}`)),
         asked.beside ? h("a", { class: "chip", href: here({ beside: "", besideid: "", against: "" }) }, "none") : null) : null),
     other ? both(told, other) : single(told),
   ];
@@ -118,7 +118,7 @@ function draw(asked, told, other, played) {
 function presets(asked, told) {
   if (!told.score) return null;
   return h("label", { class: "inline" }, "preset ",
-    h("select", { onchange: (e) => go(here({ preset: e.target.value })) }, told.presets.map((p) => h("option", { selected: p === (asked.preset ?? "strict") }, p))));
+    h("select", { id: "preset", onchange: (e) => go(here({ preset: e.target.value })) }, told.presets.map((p) => h("option", { selected: p === (asked.preset ?? "strict") }, p))));
 }
 
 function single(told) {

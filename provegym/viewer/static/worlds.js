@@ -1,7 +1,7 @@
 // Worlds: the servers, each with its tools, tables and dependency graph.
 import { filesOf, get } from "./api.js";
 import { go, here, link } from "./address.js";
-import { behind, chip, count, h, put } from "./dom.js";
+import { behind, chip, count, h, put, narrow } from "./dom.js";
 import { graph } from "./graph.js";
 import { rowTable } from "./rows.js";
 import { parameters } from "./schema.js";
@@ -21,7 +21,7 @@ export function mount(main) {
 }
 
 export async function update(query) {
-  detail.parentElement.classList.toggle("one", Boolean(query.server || query.graph));
+  narrow(detail.parentElement, Boolean(query.server || query.graph));
   await servers(query);
   const key = JSON.stringify(query);
   if (key === shown) return;
@@ -39,7 +39,7 @@ async function servers(query) {
     put(list,
       all.map((each) => h("a", { href: link("/worlds", { server: each.name }), "data-name": each.name },
         h("span", { class: "top" }, h("b", {}, each.name), h("span", { class: "meta" }, count(each.tools, "tool"))),
-        h("span", { class: "meta" }, `${each.title} · ${each.writes} write · ${count(each.tables, "table")}`))),
+        h("span", { class: "meta" }, `${each.title} · ${each.tools - each.writes} read, ${each.writes} write · ${count(each.tables, "table")}`))),
       graphs.map((f) => h("a", { href: link("/worlds", { graph: f.name }), "data-name": f.name },
         h("span", { class: "top" }, h("b", {}, f.name)), h("span", { class: "meta" }, "graph with the bridges between servers"))));
   }
@@ -73,10 +73,10 @@ async function draw(query) {
       h("h2", {}, told.name, " ", h("span", { class: "note" }, told.title)),
       h("p", { class: "note" }, `The assistant works for ${told.user.name}; it is ${told.start}.`),
       h("div", { class: "chips" },
-        h("label", { class: "inline" }, "world ", h("input", { class: "seed", inputmode: "numeric", value: seed, "aria-label": "Seed of the world", onchange: (e) => go(here({ seed: e.target.value })) })),
+        h("label", { class: "inline" }, "world, by its seed ", h("input", { id: "seed", class: "seed", inputmode: "numeric", value: seed, "aria-label": "Seed of the world", onchange: (e) => go(here({ seed: e.target.value })) })),
         h("a", { class: "chip go", href: link("/play", { servers: told.name, seed }) }, "play"))),
     h("nav", { class: "tabs", "aria-label": "Parts of the server" }, TABS.map((name) =>
-      h("a", { href: link("/worlds", { server: query.server, seed: query.seed, tab: name }), "aria-current": name === tab ? "true" : null }, { tools: `tools (${told.tools})`, tables: `tables (${told.tables})`, graph: "graph" }[name]))),
+      h("a", { id: `tab-${name}`, href: link("/worlds", { server: query.server, seed: query.seed, tab: name }), "aria-current": name === tab ? "true" : null }, { tools: `tools (${told.tools})`, tables: `tables (${told.tables})`, graph: "graph" }[name]))),
     await body(),
   ];
 }
@@ -96,7 +96,7 @@ function tables(told, query, seed) {
   if (!chosen) return h("p", { class: "note" }, "Its tables lie outside.");
   const ask = (offset, q) => get("/api/rows", { server: told.name, seed, table: chosen.name, offset, q });
   return [
-    h("nav", { class: "chips", "aria-label": "Tables" }, told.table_list.map((t) => h("a", { class: "chip", href: here({ table: t.name }), "aria-current": t === chosen ? "true" : null }, `${t.name.split(".")[1]} ${t.rows}`))),
+    h("nav", { class: "chips", "aria-label": "Tables" }, told.table_list.map((t) => h("a", { id: `table-${t.name}`, class: "chip", href: here({ table: t.name }), "aria-current": t === chosen ? "true" : null }, `${t.name.split(".")[1]} ${t.rows}`))),
     rowTable(chosen.name, ask),
   ];
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from provegym.errors import ServerFault
+from provegym.errors import ServerFault, seen
 from provegym.seeding import rng
 from provegym.world.contract.judged import Judged, violations
 from provegym.world.explore import Goal, Step, Walk, goals
@@ -142,7 +142,7 @@ def _judge(step: Step, rows_changed: bool, changed: bool, log: _Log) -> None:
         log.undeclared.setdefault((tool.name, step.code), []).append(step.arguments)
     text = step.result.json()
     if ok and not _conforms(text, tool.returns):
-        log.add("results", f"{call} gave {text[:200]!r}, which is not its declared type")
+        log.add("results", f"{call} gave {seen(text, 200)}, which is not its declared type")
 
 
 def _conforms(text: bytes, declared: Any) -> bool:

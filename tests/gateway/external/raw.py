@@ -29,6 +29,8 @@ def result(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         return {"result": {"tools": [], "nextCursor": "again"}}
     if method == "tools/list" and LISTS == "twice":
         return {"result": {"tools": [TOOL, TOOL]}}
+    if method == "tools/list" and LISTS.startswith("schema:"):
+        return {"result": {"tools": [{**TOOL, "inputSchema": json.loads(LISTS[7:])}]}}
     if method == "tools/list":
         page = {"tools": [{**TOOL, "name": "more"}]} if "cursor" in parameters else None
         return {"result": page or {"tools": [TOOL], "nextCursor": "2"}}

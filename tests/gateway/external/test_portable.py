@@ -103,6 +103,37 @@ def test_what_is_no_object_of_properties_takes_no_arguments(odd: Any) -> None:
     assert portable(odd, {}) == {"type": "object", "properties": {}, "required": []}
 
 
+PLACES = (
+    *("a", "type", "enum", "const", "required", "properties", "items", "$ref", "allOf", "anyOf"),
+    *("oneOf", "default", "minimum", "description"),
+)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.sampled_from(["a", "null", "#/x"]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(PLACES),
+                inner,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_whatever_a_third_party_puts_where_a_keyword_is_becomes_a_portable_schema(odd: Any) -> None:
+    for schema in ({"type": "object", "properties": {"x": odd}, "required": ["x"]}, odd):
+        found = portable(schema, {})
+        assert lint(found) == []
+        assert takes_null(odd) in (True, False)
+
+
+def test_a_keyword_that_holds_what_it_cannot_demands_nothing() -> None:
+    assert one({"type": "string", "enum": 5, "required": True}) == {"type": "string"}
+    assert one({"type": "integer", "anyOf": {"type": "string"}}) == {"type": "integer"}
+
+
 SCALARS = st.sampled_from(
     [
         {"type": "string"},

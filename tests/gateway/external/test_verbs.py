@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -190,6 +191,30 @@ def test_what_cannot_be_added_is_said_in_one_line_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+RAW = Path(__file__).with_name("raw.py")
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ('"x"', "tools.0.inputSchema is 'x'"),
+        ("null", "tools.0.inputSchema is None"),
+        ('{"type":7}', "tools.0.inputSchema.type is 7"),
+        ('{"type":"object","properties":{"a":7}}', "tools.0.inputSchema.properties.a is 7"),
+        ("{}", "tools.0.inputSchema.type is missing"),
+    ],
+)
+def test_a_tool_without_a_schema_is_told_in_words_of_ours(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = shlex.join([sys.executable, str(RAW), f"schema:{schema}"])
+    ran = provegym("add", "raw", "--command", command)
+    words = f"error: server raw breaks MCP while listing its tools: {told}; mend the server\n"
+    assert (ran.code, ran.err) == (2, words)
+    assert not (tmp_path / "provegym.toml").exists()
+
+
 def test_how_long_a_call_may_take_is_told_to_add(
     provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: External
 ) -> None:
@@ -237,6 +262,7 @@ def test_a_file_that_holds_no_servers_is_told_in_one_line_and_the_library_works(
     (tmp_path / "provegym.toml").write_text(text)
     ran = provegym("servers", "show", "banking", "--json")
     assert (ran.code, ran.err.count("\n")) == (0, 1)
+    assert ran.err.startswith(f"error: {tmp_path / 'provegym.toml'}: ")
     assert why in ran.err
     assert json.loads(ran.out)
     for needs in (("servers", "show", "desk"), ("synth", "--servers", "desk", "--out", "t.jsonl")):
@@ -257,7 +283,7 @@ def test_what_nothing_can_be_added_to_is_told_in_one_line(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "provegym.toml").write_bytes(text)
     ran = provegym("add", "desk", "--command", "cat")
-    assert (ran.code, ran.out, ran.err) == (2, "", f"{tmp_path / 'provegym.toml'}: {why}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"error: {tmp_path / 'provegym.toml'}: {why}\n")
 
 
 def test_a_name_that_no_server_has_is_told_beside_a_mistake_in_another_table(
@@ -269,9 +295,25 @@ def test_a_name_that_no_server_has_is_told_beside_a_mistake_in_another_table(
     ran = provegym("servers", "show", "deks")
     assert ran.code == 2
     assert [line.partition(";")[0] for line in ran.err.splitlines()] == [
-        f"{tmp_path / 'provegym.toml'}: there is a server 'banking' already",
+        f"error: {tmp_path / 'provegym.toml'}: there is a server 'banking' already",
         "error: unknown server 'deks'",
     ]
+
+
+@pytest.mark.parametrize("name", ["Desk", "my-desk", "9", "d" * 25, '"my desk"', '""'])
+def test_a_name_that_no_server_can_have_is_told_and_never_listed_among_the_known(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"[servers.{name}]\ncommand = 'x'\n[servers.good]\ncommand = 'x'\n"
+    (tmp_path / "provegym.toml").write_text(text)
+    told, unknown = provegym("servers", "show", "deks").err.splitlines()
+    plain = name.strip('"')
+    place = f"{tmp_path / 'provegym.toml'}: servers.{plain!r}"
+    assert told.startswith(f"error: {place}: a server's name is a-z, 0-9 and _, at most 24")
+    known = unknown.partition("known: ")[2].split(", ")
+    assert "good" in known
+    assert plain not in known
 
 
 def test_a_server_outside_that_cannot_be_started_disturbs_no_other(

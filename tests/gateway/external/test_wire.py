@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +48,8 @@ def test_junk_between_the_answers_is_passed_over(
 
 
 def test_a_result_outside_the_protocol_is_a_fault_of_ours(raw: Connection) -> None:
-    with pytest.raises(ServerFault, match=r"server raw failed: .* while running act"):
+    told = "server raw breaks MCP while running act: content is 'odd'; mend the server"
+    with pytest.raises(ServerFault, match=f"^{re.escape(told)}$"):
         raw.call("act", {"kind": "odd"})
     assert raw.lost
 
