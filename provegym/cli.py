@@ -459,17 +459,14 @@ def report(
         Path | None, typer.Option(help="Another run's folder, to be shown side by side.")
     ] = None,
 ) -> None:
-    """Write a run's report.html anew: curves, comparison, yield of synthesis, examples.
-
-    Of a run of ablations, the table ablations.md. Of what `provegym eval` wrote, its scores are
-    shown, and a result without its pins is refused.
+    """Write a run's report.html anew: curves, comparison, yield of synthesis, examples; of a run of
+    ablations, the table ablations.md. What `provegym eval` wrote is shown.
     """
     from provegym.ablation import page as ablations
-    from provegym.cli_eval import of_results, results_in
+    from provegym.cli_eval import reported
     from provegym.report import page
 
-    if found := results_in(folder):
-        of_results(found, results_in(compare) or compare if compare else None, json=False)
+    if reported(folder, compare):
         return
     several = [each for each in (folder, compare) if each and ablations.is_ablations(each)]
     if compare and several:
