@@ -25,13 +25,15 @@ install: .venv/installed
 	touch $@
 
 # Each trainer that has an adapter pins other releases than the next, so each has an environment.
+# NeMo Gym asks for Python 3.13.14; PIP_nemo_gym=--ignore-requires-python takes an older 3.13.
 ADAPTERS ?= openenv verifiers skyrl_gym nemo_gym
 PYTHON_nemo_gym ?= python3.13
 .PRECIOUS: .venv-%/installed
 
 .venv-%/installed: pyproject.toml
 	$(or $(PYTHON_$*),$(PYTHON)) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_$*) 'pytest>=9,<10' 'hypothesis>=6.150,<7' --editable '.[$*]'
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_$*) 'pytest>=9,<10' 'hypothesis>=6.150,<7' --editable '.[$(subst _,-,$*)]'
+	.venv-$*/bin/python -c 'import $*'  # without it the tests would be skipped
 	touch $@
 
 demo: install

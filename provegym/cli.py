@@ -454,18 +454,20 @@ def warmstart(
     epilog=example("provegym report runs/demo", "provegym report runs/demo --compare runs/other")
 )
 def report(
-    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a run or of an evaluation.")],
     compare: Annotated[
         Path | None, typer.Option(help="Another run's folder, to be shown side by side.")
     ] = None,
 ) -> None:
-    """Write a run's report.html anew: curves, comparison, yield of synthesis, examples.
-
-    Of a run of ablations, the table ablations.md.
+    """Write a run's report.html anew: curves, comparison, yield of synthesis, examples; of a run of
+    ablations, the table ablations.md. What `provegym eval` wrote is shown.
     """
     from provegym.ablation import page as ablations
+    from provegym.cli_eval import reported
     from provegym.report import page
 
+    if reported(folder, compare):
+        return
     several = [each for each in (folder, compare) if each and ablations.is_ablations(each)]
     if compare and several:
         raise InputError(f"{several[0]} is a run of ablations; its table compares its own cells")

@@ -240,6 +240,22 @@ def _cells(row: Result) -> Sequence[object]:
     )
 
 
+def reported(place: Path, against: Path | None) -> bool:
+    """Show the results of an evaluation's folder; False where it is none. Raises `InputError` for a
+    result without its pins.
+    """
+    found = results_in(place)
+    if found:
+        of_results(found, against and (results_in(against) or against), json=False)
+    return found is not None
+
+
+def results_in(place: Path) -> Path | None:
+    """The results that an evaluation left in a folder, or that file itself; None for another."""
+    file = place if place.suffix == ".json" else place / "results.json"
+    return file if file.is_file() else None
+
+
 def of_results(after: Path, against: Path | None, json: bool) -> None:
     """Compare two files of results, or show one."""
     from provegym.evals.results import compare, read

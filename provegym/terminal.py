@@ -134,6 +134,7 @@ def _news(label: str) -> Advance:
 
     def advance(done: int, total: int) -> None:
         nonlocal told
+        told = min(told, done)  # the next part begins anew
         if done >= told + max(1, round(total * NEWS_EVERY)) or done >= total > told:
             told = done
             sys.stderr.write(f"{label}: {done}/{total}\n")

@@ -407,6 +407,17 @@ def test_an_empty_table_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == ""
 
 
+def test_progress_of_one_part_after_the_other_is_told_of_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with terminal.progress("eval") as advance:
+        for of in (20, 10):
+            for done in range(1, of + 1):
+                advance(done, of)
+    told = capsys.readouterr().err.splitlines()
+    assert told[9:12] == ["eval: 20/20", "eval: 2/10", "eval: 3/10"]
+
+
 def test_progress_without_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with terminal.progress("synth") as advance:
         advance(0, 0)

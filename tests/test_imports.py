@@ -113,6 +113,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "accelerate": LOCAL_MODEL,
     "trl": ("train/",),
     "verl": ("train/",),
+    "hydra": ("train/verl/checks.py",),  # comes with verl
     "openenv": ("train/openenv.py",),  # other people's trainers: a file for each
     "verifiers": ("train/verifiers.py",),
     "nemo_gym": ("train/nemo_gym.py",),

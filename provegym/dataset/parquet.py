@@ -7,7 +7,7 @@ results, schemas, changes: anything that is a `dict` or `Any`) is a string of JS
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -131,3 +131,12 @@ def _value(kind: kinds.Type, cell: Any) -> Any:
             return {f.name: _value(f.type, cell[f.name]) for f in kind.fields}
         case _:
             return cell if _is_text(kind) else msgspec.json.decode(cell)
+
+
+def arranged(source: Path, order: Sequence[int], out: Path) -> None:
+    """Write the rows of a file in another order, some of them more than once."""
+    rows, part = pq.read_table(source), out.with_name(f".{out.name}")
+    with pq.ParquetWriter(part, rows.schema, compression="zstd") as file:
+        for start in range(0, len(order), BATCH):
+            file.write_table(rows.take(pa.array(order[start : start + BATCH])))
+    part.replace(out)

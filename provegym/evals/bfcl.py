@@ -208,11 +208,14 @@ def _begins(users: tuple[str, ...], said: list[str]) -> bool:
 
 
 def _call(text: str, tools: Mapping[str, Any], id_: str) -> Json:
-    """A gold call, which is Python text and partly positional, as a tool call."""
+    """A gold call, which is Python text and partly positional, as a tool call.
+
+    One that is wholly named needs no tool: an entry's gold calls `tail`, which it does not offer.
+    """
     parsed = ast.parse(text, mode="eval").body
     assert isinstance(parsed, ast.Call)
     name = ast.unparse(parsed.func)
-    order = list(tools[name]["parameters"]["properties"])
+    order = list(tools[name]["parameters"]["properties"]) if parsed.args else []
     given = dict(zip(order, map(ast.literal_eval, parsed.args), strict=False))
     given |= {str(word.arg): ast.literal_eval(word.value) for word in parsed.keywords}
     function = {"name": name, "arguments": json.dumps(given)}

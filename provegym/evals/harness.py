@@ -23,6 +23,8 @@ from msgspec import Struct
 from provegym.errors import InfrastructureError, InputError, UnknownName
 from provegym.records import content_hash, write_atomic
 
+KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT", "OMP_NUM_THREADS")
+"""Variables of ours that a harness's process sees, too."""
 READY = "ready.json"
 """Written last, so that an environment that was being made when killed is made anew."""
 
@@ -197,11 +199,7 @@ def script(name: str) -> Path:
 
 def clean_environment(**more: str) -> dict[str, str]:
     """The variables that a harness's process gets: no key of the user's, no path of ours."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name in ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT")
-    }
+    kept = {name: value for name, value in os.environ.items() if name in KEPT}
     return kept | {"PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8", **more}
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from provegym.errors import InputError, UnknownName
-from provegym.evals import bfcl, harness, heldout_suite, power, tau2, teval
+from provegym.evals import bfcl, harness, heldout_suite, loads, power, tau2, teval
 from provegym.evals.harness import Environment
+from provegym.evals.loads import Load
+from provegym.records import read_tasks
 from provegym.seeding import rng
 
 OWN = ("heldout", "provegym")
@@ -22,22 +24,6 @@ PARTS: Mapping[str, Sequence[str]] = {
     "teval": tuple(teval.PARTS),
     **dict.fromkeys(OWN, heldout_suite.PARTS),
 }
-
-
-class Load(Struct, frozen=True):
-    """What one item takes: requests, and tokens of all its prompts and of all its answers."""
-
-    requests: float
-    prompt: float
-    completion: float
-
-
-LOADS: Mapping[str, Load] = {
-    "bfcl/base": Load(7.3, 46_059, 688),
-}
-"""Measured with the oracle over all items, as a quarter of the bytes that were sent (tokens of
-English JSON have about four). A model that tries more often takes more; one that stops early,
-less. What is not here was not measured, and the plan shows no forecast for it."""
 
 
 class Settings(Struct, frozen=True):
@@ -70,12 +56,16 @@ class Settings(Struct, frozen=True):
 
 
 class Suite(Struct, frozen=True):
-    """A suite that is ready to run: the wanted items by part, and what is not scored, and why."""
+    """A suite that is ready to run: the wanted items by part, what is not scored, and why.
+
+    `loads` are by part, where the user's own data tell what an item takes.
+    """
 
     name: str
     environment: Environment | None
     wanted: dict[str, list[str]]
     absent: dict[str, str] = {}
+    loads: dict[str, Load] = {}
 
 
 class Row(Struct, frozen=True):
@@ -128,8 +118,8 @@ def _suite(settings: Settings, name: str, parts: tuple[str, ...]) -> Suite:
         if settings.tasks is None:
             raise InputError(f"the suite {name} needs tasks: give a file of them with --tasks")
         every = heldout_suite.names(settings.tasks)
-        one = sampled(settings, name, "tasks", every)  # the parts are judged on the same episodes
-        return Suite(name, None, dict.fromkeys(parts, one))
+        one = sampled(settings, name, "tasks", every)
+        return Suite(name, None, dict.fromkeys(parts, one), {}, _own_loads(settings, parts, one))
     if name == "teval":
         lacks = teval.absent(settings.teval_data, settings.teval_embedder, settings.teval_source)
         absent = {f"teval/{part}": why for part, why in lacks.items() if part in parts}
@@ -144,7 +134,16 @@ def _suite(settings: Settings, name: str, parts: tuple[str, ...]) -> Suite:
         every_of = {part: driver.names(environment, part) for part in parts}
     absent |= {f"{name}/{part}": "no item of this form" for part in every_of if not every_of[part]}
     wanted = {p: sampled(settings, name, p, every) for p, every in every_of.items() if every}
-    return Suite(name, environment, wanted, absent)
+    found = teval.loads_of(settings.teval_data, wanted) if name == "teval" else {}
+    return Suite(name, environment, wanted, absent, found)
+
+
+def _own_loads(settings: Settings, parts: Sequence[str], names: Sequence[str]) -> dict[str, Load]:
+    """The parts are judged on the same episodes, so only the first asks for anything."""
+    assert settings.tasks
+    wanted = set(names)
+    chosen = [task for task in read_tasks(settings.tasks) if task.id in wanted]
+    return dict.fromkeys(parts, loads.NOTHING) | {parts[0]: loads.of_tasks(chosen)}
 
 
 def sampled(settings: Settings, suite: str, part: str, names: Sequence[str]) -> list[str]:
@@ -165,7 +164,7 @@ def forecast(
     rows = []
     for suite in suites:
         for part, names in suite.wanted.items():
-            load = LOADS.get(f"{suite.name}/{part}")
+            load = suite.loads.get(part) or loads.LOADS.get(f"{suite.name}/{part}")
             rows.append(_row(f"{suite.name}/{part}", len(names), trials, load, prices))
     return rows
 

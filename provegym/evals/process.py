@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,13 @@ LOOK_EVERY = 0.5
 """Seconds between two looks at what the process has written."""
 TOLD = 5
 """Last lines of a failed process that the user is shown."""
+
+
+def tied(command: Sequence[str | Path]) -> list[str]:
+    """The command of a process that ends with the one that starts it, also where that is killed (on
+    Linux). Its program is named by its path.
+    """
+    return [sys.executable, "-P", "-S", str(TIED), *map(str, command)]
 
 
 def run(
@@ -35,7 +43,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with log.open("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-S", str(TIED), *map(str, command)],
+            tied(command),
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.PIPE,
@@ -55,8 +63,14 @@ def run(
     printed = log.read_text("utf-8", "replace")
     if process.returncode and not may_fail:
         last = " | ".join(line.strip() for line in printed.strip().splitlines()[-TOLD:])
-        raise InfrastructureError(f"{Path(command[0]).name} failed: {last} (all of it: {log})")
+        name, how = Path(command[0]).name, _how(process.returncode)
+        raise InfrastructureError(f"{name} {how}: {last} (all of it: {log})")
     return printed
+
+
+def _how(code: int) -> str:
+    """What an exit code other than 0 says. A signal is nothing that the program printed."""
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else "failed"
 
 
 def _say(process: subprocess.Popen[str], answer: str) -> None:

@@ -40,8 +40,9 @@ TASK, DO, OVER = re.compile(r"TASK#(\d+)"), re.compile(r"DO#(\d+)"), "###STOP###
 def files(environment: Environment, parts: Sequence[str] = PARTS) -> list[Path]:
     """The data that scores depend on: tasks, databases, policies, the user's guidelines."""
     data = environment.site / "tau2" / "data" / "tau2"
-    domains = [path for part in parts for path in sorted((data / "domains" / part).iterdir())]
-    return [*domains, *sorted((data / "user_simulator").iterdir())]
+    folders = [*(data / "domains" / part for part in parts), data / "user_simulator"]
+    found = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    return [path for path in found if path.is_file()]  # telecom's workflows have a folder
 
 
 def tasks(environment: Environment, part: str) -> list[dict[str, Any]]:

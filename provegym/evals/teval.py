@@ -25,11 +25,14 @@ from provegym.errors import InputError
 from provegym.evals import harness, process
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Keep, Policy, Roles, json_lines, key
+from provegym.evals.loads import NOTHING, Load, mean
 from provegym.llm.relay import FAULT, OVERFLOW, Remote, check
 from provegym.llm.scripted import Json, Response, says
 from provegym.records import content_hash, encode, write_atomic
 
 FILE = re.compile(r"(?P<stem>[a-z_]+?)_v(?P<version>\d)(?P<subset>_subset)?\.json")
+EMBEDDED = re.compile(r"^embedded (\d+) of (\d+) texts$", re.MULTILINE)
+"""What the script inside T-Eval's environment prints while it works."""
 MOST_TOKENS = 512
 EMBEDDER = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 """SHA-256 of the published weights (`model.safetensors`) of all-mpnet-base-v2."""
@@ -194,6 +197,11 @@ async def _predict(job: Job, roles: Roles, rows: Mapping[str, Json], kept: Path)
 
 def _request(job: Job, row: Json) -> Json:
     temperature = 0.0 if job.temperature is None else job.temperature
+    return {"messages": prompt(row), "temperature": temperature, "max_tokens": MOST_TOKENS}
+
+
+def prompt(row: Json) -> list[Json]:
+    """What a model is asked for an item."""
     given = row["origin_prompt"]
     told = json.loads(given) if isinstance(given, str) else given
     messages: list[Json] = []
@@ -203,7 +211,7 @@ def _request(job: Job, row: Json) -> Json:
             messages[-1]["content"] += "\n" + str(message["content"])
         else:
             messages.append({"role": role, "content": str(message["content"])})
-    return {"messages": messages, "temperature": temperature, "max_tokens": MOST_TOKENS}
+    return messages
 
 
 def _prediction(name: str, response: Response) -> Json:
@@ -211,7 +219,8 @@ def _prediction(name: str, response: Response) -> Json:
     if OVERFLOW.search(body):
         return {"id": name, "prediction": "", "state": "overflow"}
     content = json.loads(body)["choices"][0]["message"].get("content") or ""
-    return {"id": name, "prediction": cut(str(content)), "state": "scored"}
+    whole = str(content).encode("utf-8", "replace").decode()  # half a surrogate breaks tokenizers
+    return {"id": name, "prediction": cut(whole), "state": "scored"}
 
 
 def cut(text: str) -> str:
@@ -232,9 +241,11 @@ def _scored(
         "options": part.options,
         "fields": part.fields,
         "embedder": str(job.model.absolute()) if part.embeds and job.model else "",
+        "embeddings": str(_embeddings(job)) if part.embeds and job.model else "",
         "items": {n: {**rows[n], "prediction": said[n]["prediction"]} for n in said},
     }
     ask, out = job.folder / f"{name}.{trial}.ask.json", job.folder / f"{name}.{trial}.scores.json"
+    log = job.folder / f"{name}.{trial}.log"
     write_atomic(ask, [json.dumps(asked).encode()])
     process.run(
         [
@@ -243,7 +254,8 @@ def _scored(
         ],
         environment=harness.clean_environment(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false"),
         folder=job.folder,
-        log=job.folder / f"{name}.{trial}.log",
+        log=log,
+        look=lambda: _follow(log, job),
     )
     found = json.loads(out.read_text("utf-8"))
     return [
@@ -259,6 +271,19 @@ def _scored(
     ]
 
 
+def _embeddings(job: Job) -> Path:
+    """Where embeddings by this model are kept: gold answers are the same in every run."""
+    assert job.model
+    place = job.environment.python.parents[2] / "embeddings"
+    return place.absolute() / check_embedder(job.model)[:16]
+
+
+def _follow(log: Path, job: Job) -> None:
+    """Tell how far the embedding is, which takes longer than all else."""
+    if found := EMBEDDED.findall(log.read_text("utf-8", "replace")):
+        job.advance(*map(int, found[-1]))
+
+
 def source(environment: Environment, checkout: Path | None) -> Path:
     """The folder that holds T-Eval's evaluators. Raises `InputError` for a checkout without."""
     if checkout is None:
@@ -266,6 +291,20 @@ def source(environment: Environment, checkout: Path | None) -> Path:
     if not (checkout / "teval" / "evaluators").is_dir():
         raise InputError(f"{checkout} is no checkout of T-Eval: it has no teval/evaluators")
     return (checkout / "teval").absolute()
+
+
+def loads_of(data: Path | None, wanted: Mapping[str, Sequence[str]]) -> dict[str, Load]:
+    """What an item of each part takes; parts that share a file share its answers, too."""
+    found: dict[str, Load] = {}
+    seen: set[str] = set()
+    for name, names in wanted.items():
+        assert data
+        rows = items(data, name)
+        asked = ((prompt(rows[n]), gold(name, rows[n])) for n in names)
+        stem = PARTS[name].stem
+        found[name] = NOTHING if stem in seen else mean(len(names), asked)
+        seen.add(stem)
+    return found
 
 
 def abilities(scores: Mapping[str, float]) -> dict[str, float]:

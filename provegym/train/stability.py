@@ -48,6 +48,11 @@ def is_best(rows: Rows) -> bool:
     return bool(found) and found[-1] > max(found[:-1], default=-1.0) and not collapse(rows)
 
 
+def earned(rows: Rows) -> float:
+    """The mean reward of the last window."""
+    return _mean(rows[-WINDOW:], "reward")
+
+
 def _rewards(rows: Rows) -> list[float]:
     """The mean reward of each whole window, a window a step."""
     ends = range(WINDOW, len(rows) + 1)

@@ -36,6 +36,7 @@ from provegym.train.curves import Curves, Row, is_flat, summary
 from provegym.train.engine import first_trainable
 from provegym.train.episodes import DEMONSTRATION, Episode, play
 from provegym.train.learn import score_nodes
+from provegym.train.order import ordered
 from provegym.train.policy import Draft, Limits, LocalPolicies
 from provegym.train.transcript import Codec
 from provegym.types import Task
@@ -121,20 +122,9 @@ def train(
 
 
 def schedule(tasks: Sequence[Task], config: GrpoConfig) -> list[Task]:
-    """The tasks of all steps, in order: one shuffled pass over the tasks after another.
-
-    With a curriculum, each number of calls that tasks have begins an equal part of the steps; a
-    pass takes in the tasks of up to so many calls.
-    """
+    """The tasks of all steps, in order."""
     wanted = config.steps * config.prompts_per_step
-    lengths = sorted({len(task.ground_truth) for task in tasks})
-    order: list[Task] = []
-    while len(order) < wanted:
-        longest = lengths[len(order) * len(lengths) // wanted]
-        kept = [t for t in tasks if not config.curriculum or len(t.ground_truth) <= longest]
-        seeding.rng(config.seed, "epoch", len(order)).shuffle(kept)
-        order.extend(kept)
-    return order[:wanted]
+    return ordered(tasks, wanted, config.seed, curriculum=config.curriculum)
 
 
 def _settings(config: GrpoConfig, out: Path) -> TrlConfig:

@@ -33,6 +33,7 @@ pytestmark = pytest.mark.adapters
 
 ROOT = Path(__file__).parents[2]
 AGENT = "provegym_agent"
+JSON = {"content-type": "application/json"}
 KINDS = {
     "provegym": "resources_servers",
     AGENT: "responses_api_agents",
@@ -243,9 +244,10 @@ def test_the_example_starts_as_nemo_gym_starts_it(tmp_path: Path) -> None:
             while time.monotonic() < until:
                 assert process.poll() is None, (tmp_path / "log").read_text("utf-8")
                 with suppress(httpx.ConnectError):
-                    answer = client.post("/reset", content=encode(row))
+                    answer = client.post("/reset", content=encode(row), headers=JSON)
                     break
                 time.sleep(0.1)
+            assert answer.status_code == 200, answer.text
             assert answer.json()["info"] == {"supports_explicit_close": True}
             assert client.post("/close", json={}).json() == {"ok": True}
     finally:

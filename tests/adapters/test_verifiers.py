@@ -155,5 +155,5 @@ def test_the_command_line_of_verifiers_plays_the_file(
         subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
     (file,) = (tmp_path / "out").rglob("traces.jsonl")
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    rewards = [t["rewards"]["provegym"]["value"] for row in rows for t in row["traces"]]
+    rewards = [t["rewards"]["provegym"]["score"] for row in rows for t in row["traces"]]
     assert rewards == [1, 1, 1]

@@ -11,12 +11,16 @@ from msgspec.structs import replace
 
 from provegym import cli
 from provegym.errors import InfrastructureError, InputError, UnknownName
-from provegym.evals import plan
+from provegym.evals import loads, plan
 from provegym.evals.items import Item
-from provegym.evals.plan import Load, Settings, Suite
+from provegym.evals.loads import Load
+from provegym.evals.plan import Settings, Suite
 from provegym.evals.results import Evaluation, Pins, Result, compare, read, result, write
 from provegym.evals.tau2 import batches
 from provegym.evals.teval import PARTS, abilities, cut
+from provegym.records import encode, write_atomic
+from provegym.rollout.loop import system_prompt
+from provegym.types import GroundCall, Task, Turn
 
 PINS = Pins(
     harness="bfcl-eval",
@@ -68,6 +72,23 @@ def test_a_result_without_a_pin_is_refused(tmp_path: Path, lost: str) -> None:
     path.write_text(json.dumps(raw))
     with pytest.raises(InputError, match=f"does not say {lost} of bfcl/base"):
         read(path)
+
+
+def test_report_shows_an_evaluation_and_refuses_one_without_pins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, score in (("before", 0.0), ("after", 1.0)):
+        write(Evaluation(name, (scored(score, 1.0),)), tmp_path / name / "results.json")
+    assert cli.call(["report", f"{tmp_path}/after"]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split()[:3] == ["bfcl/base", "2", "1.000"]
+    assert cli.call(["report", f"{tmp_path}/after", "--compare", f"{tmp_path}/before"]) == 0
+    assert "p (Holm)" in capsys.readouterr().out
+    path = tmp_path / "after" / "results.json"
+    raw = json.loads(path.read_text())
+    del raw["results"][0]["pins"]["harness_hash"]
+    path.write_text(json.dumps(raw))
+    assert cli.call(["report", f"{tmp_path}/after"]) == 2
+    assert "does not say harness_hash of bfcl/base" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"results": 3}', '{"results": [3]}'])
@@ -178,12 +199,32 @@ def test_suites_are_taken_whole_or_in_parts() -> None:
 def test_a_forecast_multiplies_what_one_item_was_measured_to_take(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan, "LOADS", {"bfcl/base": Load(7.5, 1000, 100)})
+    monkeypatch.setattr(loads, "LOADS", {"bfcl/base": Load(7.5, 1000, 100)})
     ready = Suite("bfcl", None, {"base": ["a", "b"], "miss_func": ["c"]})
     first, second = plan.forecast([ready], 2, (0.5, 2.0))
     assert (first.requests, first.prompt_tokens, first.completion_tokens) == (30, 4000, 400)
     assert first.usd == pytest.approx((4000 * 0.5 + 400 * 2) / 1e6)
     assert (second.items, second.requests) == (1, None)
+
+
+def test_tasks_of_ours_are_forecast_from_their_ground_truth(tmp_path: Path) -> None:
+    silent = Task("s", "abstention", (Turn("Sing!", reply="No."),))
+    call = GroundCall("g0", "find", {"x": 1}, result={"y": 2})
+    busy = Task("b", "workflow", (Turn("Find.", (call,)), Turn("More.", (replace(call, id="g1"),))))
+    write_atomic(tmp_path / "t.jsonl", map(encode, (silent, busy)))
+    told = Settings("m", ("heldout",), tmp_path, tasks=tmp_path / "t.jsonl")
+    first, *others = plan.forecast(plan.plan(told), trials=3)
+    assert first.requests == (1 + 4) * 3  # a message for each call and one that ends each turn
+    assert [row.requests for row in others] == [0, 0]  # judged on the same episodes
+    one = loads.of_tasks([silent])
+    # By hand: the answer is {"role":"assistant","content":"No."}, a pair of brackets around the
+    # messages and the empty list of tools.
+    said = [
+        {"role": "system", "content": system_prompt(silent)},
+        {"role": "user", "content": "Sing!"},
+    ]
+    assert one.completion == len('{"role":"assistant","content":"No."}') / 4
+    assert one.prompt == len(json.dumps([said, []], separators=(",", ":"))) / 4
 
 
 def test_an_ability_of_which_a_file_is_missing_has_no_score() -> None:

@@ -16,9 +16,10 @@ import pytest
 from msgspec.structs import replace
 
 from provegym.errors import EndpointDown, InputError, ManifestMismatch
-from provegym.evals import bfcl, plan, tau2, teval
+from provegym.evals import bfcl, harness, plan, suites, tau2, teval
 from provegym.evals.harness import Environment
 from provegym.evals.items import Item, Job, Roles, json_lines
+from provegym.evals.loads import NOTHING, Load
 from provegym.evals.plan import Settings, sampled
 from provegym.evals.suites import evaluate
 from provegym.llm.relay import Remote
@@ -102,11 +103,21 @@ def test_the_oracle_knows_parts_apart_that_begin_with_the_same_words(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "sampled", lambda told, suite, part, names: [f"multi_turn_{part}_15"])
+    monkeypatch.setattr(suites._Suite, "bound", lambda suite, policy: {})  # others measure these
     parts = ("bfcl/base", "bfcl/miss_func")
     found = evaluate(replace(settings, model="oracle", suites=parts))
     assert [(row.part, row.score.mean) for row in found.results] == [
         ("base", 1.0),
         ("miss_func", 1.0),
+    ]
+
+
+def test_the_oracle_makes_gold_calls_of_tools_that_are_not_offered() -> None:
+    tools: Json = {"cd": {"parameters": {"properties": {"folder": {}, "deep": {}}}}}
+    told = [bfcl._call(text, tools, "c0") for text in ("cd('x', deep=True)", "tail(file_name='y')")]
+    assert [json.loads(call["function"]["arguments"]) for call in told] == [
+        {"folder": "x", "deep": True},
+        {"file_name": "y"},
     ]
 
 
@@ -229,6 +240,17 @@ def test_tau2_tells_the_agents_faults_from_the_users_and_the_endpoints(
     assert again["3"] == found["3"]
 
 
+@pytest.mark.parametrize("part", tau2.PARTS)
+def test_the_data_of_every_domain_of_tau2_have_a_hash(
+    tau2_environment: Environment, part: str
+) -> None:
+    files = tau2.files(tau2_environment, (part,))
+    names = {path.name for path in files}
+    assert {"tasks.json", "split_tasks.json", "simulation_guidelines.md"} <= names
+    assert (part == "telecom") == any(path.parent.name == "workflows" for path in files)
+    assert len(harness.data_hash(files)) == 64
+
+
 def test_a_silent_agent_earns_on_tau2_what_leaves_nothing_changed(
     tau2_environment: Environment, tmp_path: Path
 ) -> None:
@@ -287,6 +309,17 @@ def test_gold_answers_score_all_of_teval_and_empty_ones_nothing(
     assert found.abilities == {"teval": {"review": 1.0}}  # no mean of half an ability, none of all
     assert "no plan_json_v*.json" in found.absent["teval/plan_json"]
     assert found.absent["teval/instruct_string"] == "no item of this form"
+
+
+def test_a_forecast_of_teval_is_read_from_its_data(data: Path) -> None:
+    both = {"a": RETRIEVE, "b": RETRIEVE}
+    (data / "reason_retrieve_understand_json_v2.json").write_text(json.dumps(both))
+    wanted = {"review_str": ["1"], "reason_json": ["a", "b"], "retrieve_json": ["a", "b"]}
+    found = teval.loads_of(data, wanted)
+    # By hand: [{"role":"user","content":"..."}] has 30 characters around the question's 36.
+    assert found["review_str"] == Load(1, (30 + 36) / 4, len('"Answer: B"') / 4)
+    assert found["reason_json"].requests == 1
+    assert found["retrieve_json"] == NOTHING  # it is judged on the same answers
 
 
 def test_teval_without_data_asks_for_it() -> None:

@@ -48,6 +48,21 @@ def test_what_fails_for_a_while_is_asked_again_and_never_seen(endpoint: Scripted
     assert (told.prompt_tokens, told.completion_tokens) == (5, 2)
 
 
+def test_an_answer_that_takes_too_long_is_asked_for_again_and_is_no_answer(
+    endpoint: ScriptedServer,
+) -> None:
+    endpoint.answers = [Response(hold=True), says("Hello.")]
+    remote = Remote("agent", "real", endpoint.url, timeout=0.5)
+    with Relay({"agent": remote}) as relay:
+        assert ask(relay) == "Hello."
+        relay.check()
+        remote.timeout, remote.retries = 0.05, 1
+        endpoint.answers = [Response(hold=True)] * 2
+        assert "provegym-relay[agent] fault: model 'real': no answer within 0.05 s" in ask(relay)
+    told = remote.traffic
+    assert (told.requests, told.faults) == (1, 1)
+
+
 def test_a_request_is_passed_on_under_the_models_name_without_what_says_nothing_to_it(
     endpoint: ScriptedServer,
 ) -> None:

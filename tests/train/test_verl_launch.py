@@ -133,6 +133,24 @@ def test_versions_gpus_and_data_are_each_named(
 @pytest.mark.parametrize(
     ("override", "told"),
     [
+        ("machine.sequence_parallel=3", "sequence_parallel = 3 does not divide machine.gpus = 8"),
+        ("model.path=./nothing", "model.path: no model at ./nothing"),
+        ("run.tasks=.", "run.tasks: . is no file of tasks"),
+    ],
+)
+def test_what_cannot_work_anywhere_is_named_in_a_dry_run(
+    override: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "verl", str(PAPER / "qwen3-4b.toml"), "--dry-run", "--set", override]
+    assert cli.call(command) == 0
+    missing = [line for line in capsys.readouterr().err.splitlines() if told in line]
+    assert [line.startswith("cannot start here: ") for line in missing] == [True]
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("grpo.preset=papr", "grpo.preset: unknown preset 'papr'"),
         ("grpo.lerning_rate=1", "grpo.lerning_rate is not a setting; did you mean learning_rate?"),
         ("grpo.group_size=1", "grpo.group_size is 1"),
         ("grpo.max_response_tokens=40000", "qwen3-4b.toml: an episode may have 52384 tokens"),
@@ -195,6 +213,42 @@ def test_rows_leave_out_what_does_not_fit_and_say_so(here: Path, tasks: list[Tas
     before = made.path.stat().st_mtime_ns
     assert prepared(here, "grpo.prompts_per_step=3") == made
     assert made.path.stat().st_mtime_ns == before
+
+
+def test_a_curriculum_writes_the_rows_of_all_steps_with_short_tasks_first(
+    here: Path, tasks: list[Task]
+) -> None:
+    import pyarrow.parquet as pq
+
+    lone, *_ = tasks
+    turns = (
+        lone.turns[0],
+        replace(
+            lone.turns[0],
+            calls=tuple(
+                replace(call, id=f"again{n}") for n, call in enumerate(lone.turns[0].calls)
+            ),
+        ),
+    )
+    longer = replace(lone, id="longer", turns=turns)
+    records.write_atomic(here / "tasks.jsonl", map(records.encode, [longer, *tasks]))
+    made = prepared(here, "grpo.prompts_per_step=4")
+    told = settings_of(here, "grpo.prompts_per_step=4", "grpo.steps=6", "grpo.curriculum=true")
+    out = command.learnt(told)
+    out.parent.mkdir()
+    rows.arrange(told, made, out)
+    order = [row["extra_info"]["task_id"] for row in pq.read_table(out).to_pylist()]
+    assert len(order) == 4 * 6
+    assert "longer" not in order[:12]
+    assert "longer" in order[12:]
+    assert {task.id for task in tasks} <= set(order[:3])
+    again = settings_of(here, "grpo.curriculum=true")
+    assert "data.shuffle=false" in command.command(again)
+    assert f"data.train_files={out}" in command.command(again)
+    assert "data.shuffle=true" in command.command(settings_of(here))
+    launch._claim(again, here / "run")
+    with pytest.raises(ManifestMismatch):  # another number of steps is another order
+        launch._claim(settings_of(here, "grpo.curriculum=true", "grpo.steps=700"), here / "run")
 
 
 def test_rows_lost_to_a_kill_are_made_again(here: Path) -> None:

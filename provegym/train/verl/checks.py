@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from provegym.train.verl import command
 from provegym.train.verl.settings import Settings
 
 VERL = "0.9.1"
@@ -21,9 +22,39 @@ def problems(settings: Settings) -> Iterator[str]:
     yield from _packages(settings)
     if settings.machine.device == "cuda":
         yield from _gpus(settings)
+    yield from _files(settings)
+    if _version("verl") == VERL:
+        yield from _refused(settings)
+
+
+def _files(settings: Settings) -> Iterator[str]:
+    """Tasks and a local model that are not there."""
     for name, path in _sources(settings).items():
-        if not Path(path).is_file():
+        if not Path(path).exists():
             yield f"run.{name}: {path} does not exist; make it with `provegym synth --out {path}`"
+        elif not Path(path).is_file():
+            yield f"run.{name}: {path} is no file of tasks"
+    model = settings.model.path
+    local = model.startswith((".", "/", "~")) or Path(model).exists()
+    if local and not (Path(model) / "config.json").is_file():
+        yield f"model.path: no model at {model}; give a folder with config.json, or a hub's name"
+
+
+def _refused(settings: Settings) -> Iterator[str]:
+    """What verl's own Hydra has against the command, such as a misspelt setting of `machine.hydra`.
+
+    Only Hydra's exceptions: another one would be a fault of ours.
+    """
+    from hydra import compose, initialize_config_module
+    from hydra.errors import HydraException
+
+    words = command.command(settings)[3:]
+    try:
+        with initialize_config_module("verl.trainer.config", version_base=None):
+            compose("ppo_trainer", overrides=words)
+    except HydraException as error:
+        own = f"machine.hydra = {list(settings.machine.hydra)}"
+        yield f"verl does not take {own}: {' '.join(str(error).split())[:300]}"
 
 
 def _packages(settings: Settings) -> Iterator[str]:
@@ -44,15 +75,16 @@ def _packages(settings: Settings) -> Iterator[str]:
 
 
 def _gpus(settings: Settings) -> Iterator[str]:
-    wanted, parallel = settings.machine.gpus, settings.machine.tensor_parallel
+    wanted, machine = settings.machine.gpus, settings.machine
     found = _devices()
     if found < wanted:
         yield (
             f"machine.gpus is {wanted}, this machine has {found}; set machine.gpus, or "
             "machine.device = cpu to try things out with a tiny model"
         )
-    if wanted % parallel:
-        yield f"machine.tensor_parallel = {parallel} does not divide machine.gpus = {wanted}"
+    for name in ("tensor_parallel", "sequence_parallel"):
+        if wanted % (parallel := getattr(machine, name)):
+            yield f"machine.{name} = {parallel} does not divide machine.gpus = {wanted}"
 
 
 def _devices() -> int:

@@ -44,6 +44,11 @@ def rows(settings: Settings, split: str) -> Path:
     return settings.run.folder / f"{split}.parquet"
 
 
+def learnt(settings: Settings) -> Path:
+    """The rows that are learnt from: those of `train`, or what the curriculum makes of them."""
+    return rows(settings, "curriculum" if settings.grpo.curriculum else "train")
+
+
 def checkpoints(settings: Settings) -> Path:
     """Where verl keeps its checkpoints."""
     return settings.run.folder / "checkpoints"
@@ -60,6 +65,7 @@ def _quoted(path: Path) -> str:
 def _training(settings: Settings) -> Iterator[str]:
     grpo, machine, actor = settings.grpo, settings.machine, "actor_rollout_ref.actor"
     yield from put("algorithm", adv_estimator="grpo", use_kl_in_reward=False)
+    yield from put("algorithm.filter_groups", enable=grpo.resample, metric="reward")
     yield from put(
         actor,
         strategy="fsdp2",
@@ -104,12 +110,13 @@ def _data(settings: Settings) -> Iterator[str]:
     split = "validation" if settings.run.validation else "train"
     yield from put(
         "data",
-        train_files=_quoted(rows(settings, "train")),
+        train_files=_quoted(learnt(settings)),
         val_files=_quoted(rows(settings, split)),
         train_batch_size=grpo.prompts_per_step,
         max_prompt_length=grpo.max_prompt_tokens,
         max_response_length=grpo.max_response_tokens,
         filter_overlong_prompts=False,
+        shuffle=not grpo.curriculum,  # its rows are in the order of the curriculum
         seed=settings.run.seed,
     )
     for key, value in settings.model.template.items():

@@ -19,11 +19,14 @@ NAME = "provegym_cpu_{}_0"
 
 
 class QuickBuffer(ReplayBuffer):  # type: ignore[misc]
-    """verl's replay buffer with short polls. verl tells a custom one nothing of refills."""
+    """verl's replay buffer with short polls. verl tells a custom one nothing of refills, so what
+    it needs for them is in `sampler_kwargs`.
+    """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        refill = {"sync_refill_failed_groups": True, "gen_batch_size": 1}
-        super().__init__(*args, **{**kwargs, **refill, "poll_interval": POLL_SECONDS})
+    def __init__(self, *args: Any, sampler_kwargs: Any, **kwargs: Any) -> None:
+        refill = {"sync_refill_failed_groups": True, "gen_batch_size": 1, **sampler_kwargs}
+        told = {**kwargs, **refill, "poll_interval": POLL_SECONDS}
+        super().__init__(*args, sampler_kwargs=sampler_kwargs, **told)
 
 
 class Server:

@@ -23,7 +23,7 @@ def put(prefix: str, **values: Any) -> Iterator[str]:
 
 def device(settings: Settings) -> Iterator[str]:
     """Settings of verl for `machine.device`."""
-    yield from _cpu() if settings.machine.device == "cpu" else _cuda(settings)
+    yield from _cpu(settings) if settings.machine.device == "cpu" else _cuda(settings)
 
 
 def environment(settings: Settings) -> dict[str, str]:
@@ -54,7 +54,7 @@ def _cuda(settings: Settings) -> Iterator[str]:
     )
 
 
-def _cpu() -> Iterator[str]:
+def _cpu(settings: Settings) -> Iterator[str]:
     """What the plug-in needs: float32, one process, no kernels of GPUs, short polls."""
     actor, model = "actor_rollout_ref.actor", "actor_rollout_ref.model"
     rollout = "actor_rollout_ref.rollout"
@@ -75,3 +75,7 @@ def _cpu() -> Iterator[str]:
     yield "+ray_kwargs.ray_init.include_dashboard=False"
     yield from put("trainer.v1.sampler.custom_sampler", name="QuickBuffer")
     yield f"trainer.v1.sampler.custom_sampler.path=pkg://{CPU_PLUGIN}_server"
+    if settings.grpo.resample:  # verl tells a custom sampler nothing of the groups to leave out
+        told = "+trainer.v1.sampler.sampler_kwargs"
+        yield f"{told}.filter_groups_metric=reward"
+        yield f"{told}.train_batch_size={settings.grpo.prompts_per_step}"

@@ -13,13 +13,16 @@ from msgspec import Struct
 
 from provegym import records
 from provegym.errors import InfrastructureError, InputError, ManifestMismatch
-from provegym.rewards.presets import preset
+from provegym.evals.process import tied
 from provegym.train.verl import command, episodes, rows
 from provegym.train.verl.checks import problems
 from provegym.train.verl.device import environment
 from provegym.train.verl.settings import Settings
+from provegym.train.verl.watch import Watch, last_checkpoint
 
 POLICY = "policy"
+LOOK_EVERY = 30.0
+"""Seconds between two looks at how the training goes."""
 
 Show = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 
@@ -40,7 +43,6 @@ def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Train
     starting, `ManifestMismatch` for a folder of another run, and `InfrastructureError` where verl
     fails; its checkpoints stay.
     """
-    preset(settings.grpo.preset)
     for problem in problems(settings):
         raise InputError(problem)
     folder = settings.run.folder
@@ -50,9 +52,12 @@ def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Train
             made = rows.prepare(settings, Path(source), command.rows(settings, split), advance)
         for reason, number in made.left_out.items():
             note(f"{source}: {number} tasks are left out, they have {reason}")
+        if split == "train" and settings.grpo.curriculum:
+            rows.arrange(settings, made, command.learnt(settings))
     records.write_atomic(folder / command.LOOP, [command.agent_loop(settings).encode()])
     if _steps(settings) < settings.grpo.steps:
-        _run(command.command(settings), _environment(settings, folder), "verl")
+        watch = Watch(folder, command.checkpoints(settings), note)
+        _run(command.command(settings), _environment(settings, folder), "verl", watch.look)
     policy = merge(settings)
     return _summary(settings, policy)
 
@@ -84,12 +89,25 @@ def _environment(settings: Settings, folder: Path) -> dict[str, str]:
     return {**os.environ, **told, **environment(settings)}
 
 
-def _run(told: list[str], environment: dict[str, str], what: str) -> None:
+def _run(
+    told: list[str],
+    environment: dict[str, str],
+    what: str,
+    look: Callable[[], None] = lambda: None,
+) -> None:
     """Run a command and show on standard error what it says, for standard output is the result's.
 
-    Raises `InfrastructureError` where it fails.
+    `look` is called again and again while it runs, and once at its end. It does not outlive us:
+    otherwise the next start would train beside it. Raises `InfrastructureError` where it fails.
     """
-    code = subprocess.run(told, env=environment, stdout=2, check=False).returncode
+    with subprocess.Popen(tied(told), env=environment, stdout=2) as process:
+        try:
+            while _runs(process):
+                look()
+        finally:
+            process.kill()  # where a look or Ctrl-C ended us; nothing where it has ended
+    look()
+    code = process.returncode
     if code:
         raise InfrastructureError(
             f"{what} ended with exit code {code}, see above; the same command goes on at the last "
@@ -97,10 +115,17 @@ def _run(told: list[str], environment: dict[str, str], what: str) -> None:
         )
 
 
+def _runs(process: subprocess.Popen[bytes]) -> bool:
+    """Whether it still runs, after a while."""
+    try:
+        process.wait(LOOK_EVERY)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
 def _steps(settings: Settings) -> int:
-    """The steps of the last whole checkpoint, 0 where there is none."""
-    told = command.checkpoints(settings) / "latest_checkpointed_iteration.txt"
-    return int(told.read_text()) if told.is_file() else 0
+    return last_checkpoint(command.checkpoints(settings))
 
 
 def merge(settings: Settings) -> Path:

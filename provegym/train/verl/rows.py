@@ -18,6 +18,7 @@ from provegym.dataset.export import Plan, export, refuse_unfinished
 from provegym.errors import InputError
 from provegym.records import Manifest
 from provegym.rollout.loop import tools_at
+from provegym.train.order import ordered
 from provegym.train.verl.settings import Settings
 from provegym.types import Task
 
@@ -54,6 +55,18 @@ def prepare(settings: Settings, tasks: Path, out: Path, progress: Progress) -> R
     if not (exported and exported.complete and exported.parent == records.content_hash(fitting)):
         export(fitting, out, Plan("verl"), {})
     return rows
+
+
+def arrange(settings: Settings, made: Rows, out: Path) -> None:
+    """Write the rows of all steps to `out`, in the order of the curriculum."""
+    from provegym.dataset.parquet import arranged
+
+    grpo = settings.grpo
+    tasks = list(records.read_tasks(made.path.with_suffix(".jsonl")))
+    places = {task.id: place for place, task in enumerate(tasks)}
+    wanted = grpo.steps * grpo.prompts_per_step
+    order = ordered(tasks, wanted, settings.run.seed, curriculum=True)
+    arranged(made.path, [places[task.id] for task in order], out)
 
 
 def _select(

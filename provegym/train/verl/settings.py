@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from provegym import config
+from provegym.errors import InputError
+from provegym.rewards import presets
 from provegym.section import Count, Natural, Positive, Section, Share
 
 Calls = Literal["hermes", "granite"]
@@ -51,6 +53,15 @@ class Model(Section):
     """Ours."""
 
 
+def _known(preset: str) -> str:
+    """The preset's name. Raises ValueError for one that does not exist."""
+    try:
+        presets.preset(preset)
+    except InputError as error:
+        raise ValueError(str(error)) from error
+    return preset
+
+
 class Grpo(Section):
     """Group-relative policy optimization over live episodes."""
 
@@ -63,7 +74,7 @@ class Grpo(Section):
     """Weight of the KL term to the starting policy; 0 leaves it out."""
     temperature: Positive = 1.0
     """Ours."""
-    preset: str = "paper"
+    preset: Annotated[str, AfterValidator(_known)] = "paper"
     max_prompt_tokens: Count = 12_384
     """Of the system prompt with the tools and the first user turn; longer tasks are left out."""
     max_response_tokens: Count = 16_384
@@ -72,6 +83,10 @@ class Grpo(Section):
     """Tasks with more are left out."""
     max_assistant_turns: Count = 10
     """Assistant messages in one episode."""
+    resample: bool = False
+    """Play other tasks in place of groups whose episodes all earned the same (off in the paper)."""
+    curriculum: bool = False
+    """Begin with tasks of few calls, and add longer ones by and by (off in the paper)."""
     max_result_chars: Count = 65_536
     """Of one tool result; the rest is cut off (ours: about what a response can hold at all)."""
     save_every: Count = 10
@@ -134,13 +149,14 @@ class Settings(Section):
     def identity(self) -> dict[str, Any]:
         """What shapes the policy; where and how fast it is computed may change in a run."""
         shaping = self.model_dump(mode="json", include={"run", "model", "grpo"})
-        shaping["grpo"] = {k: v for k, v in shaping["grpo"].items() if k not in _FREE}
+        free = _FREE - ({"steps"} if self.grpo.curriculum else set())
+        shaping["grpo"] = {k: v for k, v in shaping["grpo"].items() if k not in free}
         shaping["run"] = {"seed": self.run.seed}
         return shaping
 
 
 _FREE = {"steps", "save_every", "validate_every"}
-"""A run may be made longer."""
+"""A run may be made longer, unless a curriculum divides its steps."""
 
 
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Settings:

@@ -63,3 +63,18 @@ def test_a_path_with_odd_characters_reaches_verl_as_it_is(
     told = composed(words)
     assert told.data.train_files == str(odd / "train.parquet")
     assert told.trainer.default_local_dir == str(odd / "checkpoints")
+
+
+@pytest.mark.parametrize("wrong", ["trainer.save_frequency=3", "trainer.save_freq={"])
+def test_what_verl_s_hydra_refuses_is_told_before_anything_starts(
+    wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "verl", str(CONFIGS[0]), "--dry-run"]
+    assert cli.call([*command, "--set", f"machine.hydra={json.dumps([wrong])}"]) == 0
+    refused = [
+        line for line in capsys.readouterr().err.splitlines() if "verl does not take" in line
+    ]
+    (line,) = refused
+    assert f"machine.hydra = ['{wrong}']" in line
+    assert cli.call(command) == 0
+    assert "verl does not take" not in capsys.readouterr().err

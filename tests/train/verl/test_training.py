@@ -122,6 +122,19 @@ def test_a_run_goes_on_at_its_checkpoint_and_loses_no_episode(trained: Trained) 
     assert played == [24] * STEPS
 
 
+def test_the_run_is_watched_and_its_best_checkpoint_kept(trained: Trained) -> None:
+    rows = records.read_rows(trained.run / "curves.jsonl")
+    assert [row["step"] for row in rows] == list(range(1, STEPS + 1))
+    for row in rows:
+        assert {type(row[name]) for name in ("reward", "entropy", "kl", "tokens", "loss")} == {
+            float
+        }
+        assert 0 <= row["zero_variance"] <= 1
+        assert row["masked"] == 0
+    (good,) = (trained.run / "good").iterdir()
+    assert any(path.suffix == ".pt" for path in (good / "actor").iterdir())
+
+
 def test_a_run_that_has_all_its_steps_trains_no_more(trained: Trained, place: Path) -> None:
     again = provegym(place, "--set", f"grpo.steps={STEPS}", "--json")
     assert json.loads(again.stdout) == trained.told
@@ -153,3 +166,20 @@ def test_the_checkpoint_is_merged_into_a_policy_of_its_own(trained: Trained) -> 
     moved = [(after[name].float() - before[name].float()).abs().max().item() for name in before]
     assert max(moved) > 1e-3
     assert AutoTokenizer.from_pretrained(policy).chat_template
+
+
+def test_groups_that_teach_nothing_give_way_to_others_and_short_tasks_come_first(
+    place: Path, trained: Trained
+) -> None:
+    options = ["run.out=other", "grpo.resample=true", "grpo.curriculum=true"]
+    words = [word for option in options for word in ("--set", option)]
+    ran = provegym(place, *words, "--json")
+    assert ran.returncode == 0, ran.stderr[-5000:]
+    assert json.loads(ran.stdout)["steps"] == 2
+    assert (place / "other" / "curriculum.parquet").is_file()
+    for step in (1, 2):
+        groups: dict[str, set[float | None]] = {}
+        for row in episodes.read(place / "other" / "episodes"):
+            if row.step == step:
+                groups.setdefault(row.id.rpartition("-")[0], set()).add(row.reward)
+        assert sum(len(earned) > 1 for earned in groups.values()) >= 3  # a whole step of them
