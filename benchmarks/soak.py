@@ -42,8 +42,10 @@ BATCH, BATCHERS, CALLERS = 64, 2, 6
 LIFE = 16
 """Calls, in the mean, until a session is reset."""
 REPLACED = 1 / 64
-"""Share of ends at which it is closed and another opened instead. A server remembers the ids of
-ended sessions, up to 10,000; more of them would be what the memory shows.
+"""Share of ends at which it is closed and another opened instead."""
+ENDED = 12_000
+"""Sessions of each worker that end before memory counts. It remembers the ids of ended ones, up to
+10,000 (`provegym.world.sessions.REMEMBERED`), and then forgets one for each new one.
 """
 CHECKED = 0.1
 """Share of ends at which a digest is compared."""
@@ -93,12 +95,18 @@ class Kept(Struct):
     calls: list[Call] = []
 
 
-def measure(seconds: float = SECONDS, sessions: int = SESSIONS, workers: int = WORKERS) -> Soak:
+def measure(
+    seconds: float = SECONDS,
+    sessions: int = SESSIONS,
+    workers: int = WORKERS,
+    ended: int = ENDED,
+) -> Soak:
     """Serve, call and watch for so many seconds."""
     stop = Event()
     with fleet(workers) as (place, pids), ThreadPoolExecutor(BATCHERS + CALLERS) as threads:
         share = -(-sessions // (BATCHERS + CALLERS))
-        clients = [Client(place, number, share) for number in range(BATCHERS + CALLERS)]
+        past = workers * ended // (BATCHERS + CALLERS)
+        clients = [Client(place, number, share, past) for number in range(BATCHERS + CALLERS)]
         opened = list(threads.map(Client.open_all, clients))
         runs = [threads.submit(client.run, stop) for client in clients]
         memory = watched(pids, seconds)
@@ -191,12 +199,12 @@ def quantiles(times: list[float]) -> tuple[float, float]:
 class Client:
     """One connection and the sessions that nobody else uses."""
 
-    def __init__(self, place: str, number: int, sessions: int) -> None:
+    def __init__(self, place: str, number: int, sessions: int, ended: int) -> None:
         self._rnd = rng(0, "soak", number)
         self._connection = HTTPConnection(place, timeout=120)
         self._batches = number < BATCHERS
         self._sessions: list[Kept] = []
-        self._wanted = sessions
+        self._wanted, self._ended = sessions, ended
         self._calls = {(s, n): some_calls(s, n, self._rnd) for s, n in WORLDS}
         self._seen = Seen(took={})
 
@@ -207,6 +215,8 @@ class Client:
         together comes to its height after hundreds of calls of each. Both would come in over
         minutes and look like a leak, so memory is at its height before it counts.
         """
+        for _ in range(self._ended):
+            self._ask("DELETE", f"/v1/sessions/{self._open().id}")
         self._sessions = [self._open() for _ in range(self._wanted)]
         for session in self._sessions:
             calls = self._calls[session.seed, session.server]

@@ -75,7 +75,7 @@ def test_what_a_front_adds_is_measured_beside_its_worker() -> None:
 
 def test_a_soak_finds_no_error_and_says_how_memory_went() -> None:
     soak = bench.load("soak")
-    came = soak.measure(seconds=4, sessions=64, workers=2)
+    came = soak.measure(seconds=4, sessions=64, workers=2, ended=8)
     assert came.errors == {}
     assert (came.sessions, came.workers) == (64, 2)
     assert came.calls > came.requests > 100
