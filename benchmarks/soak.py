@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 from random import Random
 from threading import Event
 from time import monotonic, perf_counter, sleep
@@ -152,14 +153,17 @@ def fleet(workers: int) -> Iterator[tuple[str, list[int]]]:
 
 
 def resident(pids: Sequence[int]) -> float:
-    """Megabytes of memory that the processes hold."""
-    told = subprocess.run(
-        ("ps", "-o", "rss=", "-p", ",".join(map(str, pids))),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return sum(map(int, told.stdout.split())) / 1024
+    """Megabytes that the processes hold for themselves. Pages of files, such as a library's, are
+    left out: they come in as its code is first used, and the system takes them back at will.
+    """
+    return sum(map(_anonymous, pids)) / 1024
+
+
+def _anonymous(pid: int) -> int:
+    """Kilobytes of a process's memory that stand for no file (proc(5), `RssAnon`)."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    found = dict(line.split(":", 1) for line in lines)
+    return int(found["RssAnon"].split()[0])
 
 
 def watched(pids: Sequence[int], seconds: float) -> list[tuple[float, float]]:
