@@ -239,7 +239,7 @@ def test_the_document_names_every_answer_that_is_given(api: Http) -> None:
     open_ = document()["paths"]["/v1/sessions"]["post"]
     assert set(open_["responses"]) == {"201", "400", "401", "413", "415", "422", "429", "503"}
     show = document()["paths"]["/v1/sessions/{session}"]["get"]
-    assert set(show["responses"]) == {"200", "401", "404", "410", "503"}
+    assert set(show["responses"]) == {"200", "401", "404", "410", "422", "503"}
 
 
 @pytest.mark.parametrize("told", ["text/plain", "text/plain; a=application/json", ""])

@@ -29,7 +29,7 @@ WRONG_TASKS: list[tuple[dict[str, Any], str]] = [
     ({"turns": []}, "task.turns is empty; a task has at least one turn of its user"),
     ({"id": ""}, "task.id '' is empty; give the task a name"),
     ({"id": " "}, "task.id ' ' is empty; give the task a name"),
-    ({"id": "x" * 201}, f"task.id '{'x' * 40}'... has 201 letters; give it at most 200"),
+    ({"id": "x" * 201}, f"task.id '{'x' * 35}...' has 201 letters; give it at most 200"),
     ({"seed": -1}, "task.seed -1 is not from 0 to 9223372036854775807"),
     ({"seed": 2**63}, "task.seed 9223372036854775808 is not from 0 to 9223372036854775807"),
     (
@@ -75,7 +75,7 @@ WRONG_TOOLS: list[tuple[str, Any, str]] = [
     ("", OBJECT, f"the tool name '' cannot be listed; {NAMING}"),
     ("a b/c", OBJECT, f"the tool name 'a b/c' cannot be listed; {NAMING}"),
     ("list\n", OBJECT, f"the tool name 'list\\n' cannot be listed; {NAMING}"),
-    ("x" * 129, OBJECT, f"the tool name {'x' * 80!r} cannot be listed; {NAMING}"),
+    ("x" * 129, OBJECT, f"the tool name '{'x' * 75}...' cannot be listed; {NAMING}"),
     ("write_note", OBJECT, "the task shows the tool write_note twice; leave one out"),
 ]
 

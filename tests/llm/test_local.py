@@ -272,7 +272,7 @@ def test_a_checkpoint_without_a_chat_template_is_refused(tmp_path: Path) -> None
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot load"):
+    with pytest.raises(InputError, match="is no checkpoint of transformers"):
         hf_policy(str(tmp_path))
 
 
