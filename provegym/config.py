@@ -36,7 +36,7 @@ PRESETS = Path(__file__).parent / "llm" / "presets"
 """A file for each teacher that is known by a short name."""
 
 
-def endpoint_url(text: str) -> str:
+def endpoint_url(text: str, like: str = "http://127.0.0.1:8000/v1") -> str:
     """The address of an endpoint as it is, "" for none. Raises ValueError for a text that is no
     URL (RFC 3986) of http or https with a host in ASCII and, if any, a port from 1 to 65,535.
     """
@@ -47,7 +47,7 @@ def endpoint_url(text: str) -> str:
         host, valid = "", False
     valid = valid and re.fullmatch(r"[\w.:-]+", host, re.ASCII) is not None
     if text and not (valid and re.fullmatch(r"https?://\S+", text, re.IGNORECASE)):
-        raise ValueError(f"{text!r} is no base URL; write it like http://127.0.0.1:8000/v1")
+        raise ValueError(f"{text!r} is no base URL; write it like {like}")
     return text
 
 

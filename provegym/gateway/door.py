@@ -6,7 +6,6 @@ two requests with one id in flight get each other's answers. Both are stopped he
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from mcp.types import jsonrpc_message_adapter
 from msgspec import Struct
 
 from provegym.errors import seen
-from provegym.world.validate import is_deeper
+from provegym.world.validate import is_deeper, why
 
 BATCH = (
     "a batch is no message: MCP has had none since revision 2025-06-18; send one message at a time "
@@ -25,11 +24,6 @@ KINDS: dict[type, str] = {
     **{bool: "a boolean", int: "a number", float: "a number", str: "a text"},
     **{list: "an array", dict: "an object"},
 }
-PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-"""Two escapes that are one character (RFC 8259, 7)."""
-SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\xed[\xa0-\xbf][\x80-\xbf]")
-"""In a text that is no JSON: an escape of a surrogate, or one in UTF-8 (RFC 3629, 3)."""
-
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -61,7 +55,7 @@ def read(body: bytes, max_depth: int) -> Any:
     try:
         value = _decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        return Refusal(types.PARSE_ERROR, f"the message is no JSON: {_why(body, error)}")
+        return Refusal(types.PARSE_ERROR, f"the message is no JSON: {why(body, error)}")
     if isinstance(value, list):
         return Refusal(types.INVALID_REQUEST, BATCH)
     if not isinstance(value, dict):
@@ -85,17 +79,6 @@ def is_message(value: dict[str, Any]) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _why(body: bytes, error: Exception) -> str:
-    """Why there is no JSON, in words; a decoder tells of a surrogate in its own."""
-    if not body.strip():
-        return "it is empty"
-    if isinstance(error, RecursionError):
-        return "it is nested too deep"
-    if SURROGATE.search(PAIR.sub(b"", body)):
-        return f"a surrogate stands alone, which is no Unicode text ({error})"
-    return str(error)
 
 
 def kind_of(value: Any) -> str:

@@ -266,12 +266,14 @@ def stack(doors: Sequence[Door], routes: Sequence[BaseRoute], settings: Settings
                 await running.enter_async_context(one.manager.run())
             yield
 
-    return Starlette(
+    made = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers={**control.ERRORS},
         lifespan=lifespan,
     )
+    made.router.redirect_slashes = False  # there is nothing at such a path
+    return made
 
 
 def new_rooms(settings: Settings) -> Rooms:

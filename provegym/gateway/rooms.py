@@ -239,11 +239,13 @@ class Room:
             raise InputError(f"there is no snapshot {seen(name)}; the latest {SNAPSHOTS} are kept")
         self.session.restore(kept.state)
         self._calls = list(kept.calls)
+        self._answers.clear()  # what they tell of has not happened
 
     def reset(self) -> None:
         """Back to the start of the world; the tools shown stay."""
         self.session.reset()
         self._calls.clear()
+        self._answers.clear()
 
     def fork(self) -> Room:
         """An independent room with the same state, calls and snapshots behind it."""

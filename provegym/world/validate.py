@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -24,6 +25,11 @@ MAX_BYTES = 1 << 20
 """Longer argument texts are refused unread."""
 MAX_DEPTH = 100
 """Deeper values are refused, so that no outcome depends on how deep the caller's stack is."""
+
+PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+"""Two escapes that are one character (RFC 8259, 7)."""
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\xed[\xa0-\xbf][\x80-\xbf]")
+"""In a text that is no JSON: an escape of a surrogate, or one in UTF-8 (RFC 3629, 3)."""
 
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object"}
 
@@ -86,6 +92,18 @@ def _plain(arguments: object) -> bytes | Problem:
         return _malformed(f"arguments cannot be said in JSON: {error}")
 
 
+def why(text: bytes | str, error: Exception) -> str:
+    """Why a text is no JSON, in words; of a surrogate the decoder tells that the text is cut."""
+    body = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if not body.strip():
+        return "it is empty"
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    if SURROGATE.search(PAIR.sub(b"", body)):
+        return f"a surrogate stands alone, which is no Unicode text ({error})"
+    return str(error)
+
+
 def parse(text: bytes | str) -> dict[str, Any] | Problem:
     """The JSON object in `text`, or why there is none."""
     try:
@@ -94,7 +112,7 @@ def parse(text: bytes | str) -> dict[str, Any] | Problem:
         told = "an integer of over 4300 digits, or one that no double holds"
         return _malformed(f"arguments hold a number out of range: {told}")
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        return _malformed(f"arguments are not JSON: {error}")
+        return _malformed(f"arguments are not JSON: {why(text, error)}")
     if not isinstance(value, dict):
         return _malformed(f"arguments must be an object, got {_kind(value)}")
     if is_deeper(value, MAX_DEPTH):

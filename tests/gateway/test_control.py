@@ -316,6 +316,17 @@ def test_a_key_is_run_once_and_belongs_to_its_call(api: Http) -> None:
     assert api.notes(other) == ["milk", "cake"]
 
 
+@pytest.mark.parametrize("back", ["restore", "reset"])
+def test_a_key_is_forgotten_where_its_call_is_undone(api: Http, back: str) -> None:
+    name = api.open()
+    _, kept = api("POST", f"/v1/sessions/{name}/snapshot")
+    first = api.calls(name, write("tea", key="k1"))
+    api("POST", f"/v1/sessions/{name}/{back}", kept if back == "restore" else {})
+    assert api.notes(name) == ["milk"]
+    assert api.calls(name, write("tea", key="k1")) == first
+    assert api.notes(name) == ["milk", "tea"]
+
+
 def test_what_the_policy_did_wrong_is_remembered_like_anything_else(api: Http) -> None:
     name = api.open()
     refused = {"name": "write_note", "arguments": {}, "key": "k1"}

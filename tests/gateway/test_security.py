@@ -444,7 +444,11 @@ def test_settings_do_not_show_the_token() -> None:
 
 
 def test_what_is_no_route_is_an_error_like_all_others(gateway: House) -> None:
-    for method, path, status in [("GET", "/nothing", 404), ("PUT", "/v1/sessions", 405)]:
+    for method, path, status in [
+        ("GET", "/nothing", 404),
+        ("POST", "/v1/sessions/", 404),
+        ("PUT", "/v1/sessions", 405),
+    ]:
         answer = httpx2.request(method, f"{gateway.url}{path}", headers=bearer(), timeout=SECONDS)
         assert answer.status_code == status
         assert set(answer.json()["error"]) == {"code", "message", "details"}

@@ -155,7 +155,9 @@ def test_what_cannot_work_anywhere_is_named_in_a_dry_run(
         ("grpo.group_size=1", "grpo.group_size is 1"),
         ("grpo.max_response_tokens=40000", "qwen3-4b.toml: an episode may have 52384 tokens"),
         ("model.calls=xml", "model.calls is 'xml', should be 'hermes' or 'granite'"),
-        ("sessions.url=ftp://x", "sessions.url: 'ftp://x' is no base URL"),
+        ("sessions.url=x", "sessions.url: 'x' is no base URL; write it like http://127.0.0.1:8765"),
+        ("machine.hydra=['a b']", "machine.hydra.0: 'a b' is no setting; write it like"),
+        ("machine.hydra=['=x']", "machine.hydra.0: '=x' is no setting; write it like"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, override: str, told: str) -> None:

@@ -169,6 +169,13 @@ BAD: list[tuple[str, str, Any, str, str]] = [
 ]
 
 
+def test_half_a_character_is_told_of_and_not_a_text_that_is_cut(session: Session) -> None:
+    told = session.call("plan_visit", '{"day": "\\ud800"}').value["error"]["message"]
+    assert told.startswith("arguments are not JSON: a surrogate stands alone")
+    told = session.call("plan_visit", '{"day": "\\ud83d\\ude00"').value["error"]["message"]
+    assert "surrogate" not in told
+
+
 @pytest.mark.parametrize(
     ("name", "given", "outcome", "code"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD]
 )

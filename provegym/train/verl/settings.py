@@ -6,6 +6,7 @@ Defaults are the paper's (arXiv 2606.03892, section 4) wherever it gives a numbe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +20,18 @@ from provegym.section import Count, Natural, Positive, Section, Share
 
 Calls = Literal["hermes", "granite"]
 Device = Literal["cuda", "cpu"]
+
+
+def _gateway_url(text: str) -> str:
+    """The address of a gateway as it is. Raises ValueError for none."""
+    return config.endpoint_url(text, "http://127.0.0.1:8765")
+
+
+def _override(text: str) -> str:
+    """A setting as Hydra's command line takes it. Raises ValueError for another text."""
+    if not re.fullmatch(r"~[\w./@-]+(=.*)?|\+{0,2}[\w./@-]+=.*", text, re.DOTALL):
+        raise ValueError(f"{text!r} is no setting; write it like trainer.total_epochs=2")
+    return text
 
 
 class Run(Section):
@@ -115,14 +128,14 @@ class Machine(Section):
     """Tokens of one forward and backward pass."""
     workers: config.AtOnce = 8
     """Processes that play episodes; sessions live in them."""
-    hydra: tuple[str, ...] = ()
+    hydra: tuple[Annotated[str, AfterValidator(_override)], ...] = ()
     """Further settings of verl as its command takes them; they win over all others."""
 
 
 class Sessions(Section):
     """Where episodes find their worlds."""
 
-    url: Annotated[str, AfterValidator(config.endpoint_url)] = ""
+    url: Annotated[str, AfterValidator(_gateway_url)] = ""
     """A gateway or fleet, whose token is in PROVEGYM_TOKEN; empty means in the workers."""
 
 
