@@ -95,7 +95,10 @@ def export(
     told = card.read_report(report) if report else None
     places = _survey(tasks, plan, library)
     made_by = Manifest(
-        KIND, records.config_hash(plan), parent=records.content_hash(tasks), rows=len(places)
+        KIND,
+        records.config_hash(plan),
+        parent=records.content_hash(tasks),
+        settings=records.plain(plan),
     )
     with _alone(out) as work:
         with _placed(out, work, plan.is_folder):
@@ -103,6 +106,7 @@ def export(
             if plan.format == "hf":
                 text = card.render(tasks, library, rows, plan.licence, told, plan.heldout)
                 (work / out.name / "README.md").write_text(text, "utf-8")
+            made_by = replace(made_by, rows=sum(rows.values()))
             # Before the move: a kill between the two leaves nothing that is refused next time.
             records.write_manifest(out, made_by)
         records.write_manifest(out, replace(made_by, complete=True))

@@ -240,6 +240,8 @@ def test_a_port_that_is_taken_is_one_line_before_anything_is_loaded(tmp_path: Pa
         )
     assert done.returncode == 2
     assert re.fullmatch(rf"error: cannot listen on 127\.0\.0\.1 port {port}: .*\n", done.stderr)
+    assert done.stderr.count(port) == 1
+    assert done.stderr.endswith("in use; choose another with --port\n")
 
 
 def test_the_line_for_vllm_lets_models_call_tools() -> None:
