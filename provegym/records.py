@@ -444,7 +444,14 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes, path: str, number: in
     except RecursionError as error:
         raise BrokenRecord(path, number, "it is nested too deeply to be read") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BrokenRecord(path, number, _reason(line, error)) from error
+        raise BrokenRecord(path, number, _reason(line, error) + _wanted(decoder.type)) from error
+
+
+def _wanted(type_: object) -> str:
+    """What kind of record was to be read: the file may be a sound one of another kind."""
+    if not (isinstance(type_, type) and issubclass(type_, Struct)):
+        return ""
+    return f"; a record of the kind {type_.__name__.lstrip('_')} is wanted"
 
 
 def _reason(line: bytes, error: Exception) -> str:

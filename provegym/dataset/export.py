@@ -82,9 +82,9 @@ def export(
     `report` is a decontamination report for the card. A file of tasks that is not finished is
     refused unless `unfinished`. An earlier export at `out` is replaced, and nothing else is.
 
-    Raises `UnknownName` for the format or a server, `InputError` for a file, a split or a place
-    that cannot be, or that another process exports to, `ManifestMismatch` where `out` is something
-    else.
+    Raises `UnknownName` for the format or a server, `InputError` for a file, a split, a licence or
+    a place that cannot be, or that another process exports to, `ManifestMismatch` where `out` is
+    something else.
     """
     if plan.format not in FORMATS:
         raise UnknownName("format", plan.format, [*FORMATS])
@@ -124,6 +124,7 @@ def refuse_unfinished(tasks: Path) -> None:
 
 
 def _check(tasks: Path, out: Path, plan: Plan, library: Library, unfinished: bool) -> None:
+    card.check_licence(plan.licence)
     for name in plan.heldout:
         if name not in library:
             raise UnknownName("server", name, sorted(library))

@@ -166,6 +166,9 @@ def test_the_command_shows_and_compares(tmp_path: Path, capsys: pytest.CaptureFi
     assert cli.call(["eval", f"{tmp_path}/b.json", "--against", f"{tmp_path}/a.json"]) == 0
     told = capsys.readouterr().out
     assert "0.500 [0.000, 1.000]" in told
+    write(Evaluation("m", (scored(0.0, 1.0),)), tmp_path / "a" / "results.json")
+    assert cli.call(["eval", f"{tmp_path}/b.json", "--against", f"{tmp_path}/a"]) == 0
+    assert capsys.readouterr().out == told
     assert "p (Holm)" in told
     assert cli.call(["eval", f"{tmp_path}/a.json"]) == 0
     assert "bfcl/base" in capsys.readouterr().out
