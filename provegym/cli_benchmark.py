@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from provegym import terminal
+from provegym.errors import InputError
 from provegym.options import Json, example
 from provegym.types import MOST_TASKS
 
@@ -60,10 +61,11 @@ def make_split(
     settings = told.synth if limit is None else told.synth.model_copy(update={"limit": limit})
     made, names = beside(out, "made"), told.run.servers
     plan = Plan(secret.seed, names, names)
-    check(plan, settings, made)
+    with benchmark.seeds_untold():
+        check(plan, settings, made)
     with terminal.progress("graph"):
         graph = cached([servers.load(name) for name in names], beside(out, "graph", ".json"))
-    with terminal.progress("synth") as advance:
+    with terminal.progress("synth") as advance, benchmark.seeds_untold():
         synthesize(plan, settings, graph, made, advance)
     split = benchmark.mark(made, out, secret)
     where = beside(out, "split", ".json")
@@ -89,7 +91,12 @@ def print_page(board: Board) -> None:
     from provegym.evals.benchmark import published, read_board
     from provegym.evals.leaderboard import render
 
-    terminal.line(render(read_board(board), published()).rstrip())
+    entries = read_board(board)
+    if not entries:
+        raise InputError(
+            f"{board} holds no entry; `provegym eval MODEL --suite provegym` enters its own"
+        )
+    terminal.line(render(entries, published()).rstrip())
 
 
 @app.command(

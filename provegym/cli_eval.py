@@ -246,7 +246,7 @@ def reported(place: Path, against: Path | None) -> bool:
     """
     found = results_in(place)
     if found:
-        of_results(found, against and (results_in(against) or against), json=False)
+        of_results(found, against, json=False)
     return found is not None
 
 
@@ -257,7 +257,7 @@ def results_in(place: Path) -> Path | None:
 
 
 def of_results(after: Path, against: Path | None, json: bool) -> None:
-    """Compare two files of results, or show one."""
+    """Compare two files of results, or show one; `against` may be the folder of an evaluation."""
     from provegym.evals.results import compare, read
 
     if after.suffix != ".json":
@@ -268,7 +268,7 @@ def of_results(after: Path, against: Path | None, json: bool) -> None:
     if against is None:
         terminal.as_json(found) if json else show(found)
         return
-    rows = compare(read(against), found)
+    rows = compare(read(results_in(against) or against), found)
     if json:
         terminal.as_json(rows)
         return

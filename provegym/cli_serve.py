@@ -243,6 +243,8 @@ def serve_model(
     hosts = tuple(map(host_named, allow_host or ()))
     settings = Settings(host, port, _token(token), hosts, rate=0)
     folder = _checkpoint(path)
+    if name is not None and not name.strip():
+        raise InputError("--name is empty; give what clients call the model, or leave it out")
     called = name or folder.name
     if vllm:
         _hand_over(vllm_command(str(folder), called, host, port), settings.token)

@@ -477,9 +477,13 @@ def _explain(error: ValidationError, kind: type[Section]) -> str:
         return f"{path} is missing{more}"
     if first["type"] == "too_short":
         return f"{path} is empty; give at least {first['ctx']['min_length']}{more}"
-    reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    value = "" if first["type"] == "value_error" else f" is {seen(first['input'])}, should be"
-    return f"{path}{value or ':'} {reason}{more}" if path else f"{reason}{more}"
+    reason = first["msg"].removeprefix("Value error, ")
+    if first["type"] != "value_error":
+        _, should, wanted = reason.rpartition("should ")  # "Input should be ..."
+        reason = f"{path} is {seen(first['input'])}{', ' if should else ': '}{should}{wanted}"
+    elif path:
+        reason = f"{path}: {reason}"
+    return f"{reason}{more}"
 
 
 def _hint(location: tuple[int | str, ...], root: type[Section]) -> str:

@@ -444,10 +444,10 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes, path: str, number: in
     except RecursionError as error:
         raise BrokenRecord(path, number, "it is nested too deeply to be read") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BrokenRecord(path, number, _reason(line, error)) from error
+        raise BrokenRecord(path, number, _reason(line, error, decoder.type)) from error
 
 
-def _reason(line: bytes, error: Exception) -> str:
+def _reason(line: bytes, error: Exception, kind: Any) -> str:
     """What is wrong with a line; some causes are named better than the decoder does."""
     if line.startswith(codecs.BOM_UTF8):
         return "it begins with a byte-order mark; save the file as plain UTF-8"
@@ -455,7 +455,8 @@ def _reason(line: bytes, error: Exception) -> str:
         return "the file ends in the middle of this record; remove the line, or make the file anew"
     if re.search(rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", line):
         return f"{error} (a surrogate such as \\ud800 stands alone; write whole characters)"
-    return str(error)
+    known = hasattr(kind, "__struct_fields__")
+    return f"{error}; a record of the kind {kind.__name__} is wanted" if known else str(error)
 
 
 def _replace(path: Path, handle: int, temporary: str, lines: Iterable[bytes]) -> None:

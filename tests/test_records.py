@@ -106,7 +106,9 @@ def test_a_broken_line_is_refused_by_its_number_after_the_good_ones(
 def test_a_wrong_type_names_the_field(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"id":"a","kind":"workflow","turns":[{"calls":[{"id":4}]}]}\n')
-    with pytest.raises(BrokenRecord, match=r"`int` - at `\$\.turns\[0\]\.calls\[0\]\.id`"):
+    with pytest.raises(
+        BrokenRecord, match=r"`int` - at `\$\.turns\[0\]\.calls\[0\]\.id`;.* Task is wanted$"
+    ):
         next(records.read(path, Task))
 
 

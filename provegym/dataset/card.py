@@ -6,6 +6,7 @@ A card is Markdown with the front matter that Hugging Face's hub and `datasets` 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,11 +19,13 @@ from msgspec.structs import replace
 from provegym import __version__
 from provegym.dataset.external import SOURCES, Source
 from provegym.dataset.stats import Stats, stats
-from provegym.errors import InputError
+from provegym.errors import InputError, seen
 from provegym.records import Manifest, beside, content_hash, read, read_manifest
 from provegym.types import Task
 
 LICENCE = "apache-2.0"
+NAMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+"""Licences as the hub names them: apache-2.0, cc-by-nc-4.0, other."""
 TAGS = ("tool-use", "function-calling", "agents", "reinforcement-learning", "synthetic", "provegym")
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 """The hub's size categories, each with the number of rows that it ends below."""
@@ -66,6 +69,15 @@ def read_report(path: Path) -> Report:
         raise InputError(f"{path} is no decontamination report: {error}") from error
 
 
+def check_licence(licence: str) -> None:
+    """Raise `InputError` for what is no name of a licence."""
+    if not NAMED.fullmatch(licence):
+        raise InputError(
+            f"--licence {seen(licence)} is no licence's name; take letters, digits, ., + and -, "
+            "such as cc-by-4.0"
+        )
+
+
 def render(
     tasks: Path,
     library: Mapping[str, Collection[str]],
@@ -77,8 +89,9 @@ def render(
     """The card of the tasks at `tasks`, exported as `splits` (rows by split) if that is given.
 
     Reads the manifest, conversations and rejections beside the file. Raises `InputError` for a
-    file that is missing or broken.
+    file that is missing or broken, and for a licence that has no such name.
     """
+    check_licence(licence)
     found = stats(tasks, library)
     origin = _origin(tasks)
     sections = {

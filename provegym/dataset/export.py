@@ -82,9 +82,9 @@ def export(
     `report` is a decontamination report for the card. A file of tasks that is not finished is
     refused unless `unfinished`. An earlier export at `out` is replaced, and nothing else is.
 
-    Raises `UnknownName` for the format or a server, `InputError` for a file, a split or a place
-    that cannot be, or that another process exports to, `ManifestMismatch` where `out` is something
-    else.
+    Raises `UnknownName` for the format or a server, `InputError` for a file, a split, a licence or
+    a place that cannot be, or that another process exports to, `ManifestMismatch` where `out` is
+    something else.
     """
     if plan.format not in FORMATS:
         raise UnknownName("format", plan.format, [*FORMATS])
@@ -95,7 +95,10 @@ def export(
     told = card.read_report(report) if report else None
     places = _survey(tasks, plan, library)
     made_by = Manifest(
-        KIND, records.config_hash(plan), parent=records.content_hash(tasks), rows=len(places)
+        KIND,
+        records.config_hash(plan),
+        parent=records.content_hash(tasks),
+        settings=records.plain(plan),
     )
     with _alone(out) as work:
         with _placed(out, work, plan.is_folder):
@@ -103,6 +106,7 @@ def export(
             if plan.format == "hf":
                 text = card.render(tasks, library, rows, plan.licence, told, plan.heldout)
                 (work / out.name / "README.md").write_text(text, "utf-8")
+            made_by = replace(made_by, rows=sum(rows.values()))
             # Before the move: a kill between the two leaves nothing that is refused next time.
             records.write_manifest(out, made_by)
         records.write_manifest(out, replace(made_by, complete=True))
@@ -120,6 +124,7 @@ def refuse_unfinished(tasks: Path) -> None:
 
 
 def _check(tasks: Path, out: Path, plan: Plan, library: Library, unfinished: bool) -> None:
+    card.check_licence(plan.licence)
     for name in plan.heldout:
         if name not in library:
             raise UnknownName("server", name, sorted(library))

@@ -11,6 +11,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,7 +21,7 @@ from msgspec import Struct
 
 import provegym
 from provegym import worlds
-from provegym.errors import InputError, seen
+from provegym.errors import InputError, ManifestMismatch, seen
 from provegym.evals.canary import CANARY
 from provegym.evals.heldout import Report, measure_file, report
 from provegym.evals.heldout_suite import TASKS, TRACES
@@ -40,6 +41,7 @@ from provegym.records import (
 
 FLOOR, CEILING = "noop", "oracle"
 """Policies that are measured beside every entry: silence, and the ground truth."""
+SECRET = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 """Of a split: it stands in tables and in file names."""
 OWN = "own"
@@ -108,12 +110,19 @@ def new_seal(split: str, out: Path) -> Seal:
 
 
 def read_seal(path: Path) -> Seal:
-    """The seal in a file. Raises `InputError` for one that does not belong to the published split
-    of its name.
+    """The seal in a file. Raises `InputError` for one whose secret is none, and for one that does
+    not belong to the published split of its name.
     """
     found = next(read(path, Seal), None)
     if found is None:
         raise InputError(f"{path} holds no seal; make one with `provegym benchmark seal`")
+    if not SECRET.fullmatch(found.secret):
+        size = len(found.secret)  # most of a sound one is not shown either
+        told = repr(found.secret) if size <= 16 else f"a text of {size} characters"
+        raise InputError(
+            f"{path}: secret is {told}, should be 64 hex digits in lower case; make one with "
+            "`provegym benchmark seal`"
+        )
     known = published()
     if found.split == known.name and found.commitment != known.commitment:
         raise InputError(
@@ -127,6 +136,16 @@ def read_seal(path: Path) -> Seal:
 def published() -> Split:
     """The published split."""
     return msgspec.json.decode(Path(__file__).with_name("split.json").read_bytes(), type=Split)
+
+
+@contextmanager
+def seeds_untold() -> Iterator[None]:
+    """A refusal of files that another seal made names no seed: who knows it knows the tasks."""
+    try:
+        yield
+    except ManifestMismatch as error:
+        told = re.sub(r"seed: -?\d+, now -?\d+", "seed", str(error))
+        raise ManifestMismatch(told) from None  # the cause would tell
 
 
 def mark(made: Path, out: Path, seal: Seal) -> Split:

@@ -20,6 +20,7 @@ from provegym.evals.comparison import Comparison
 from provegym.evals.items import Item
 from provegym.evals.stats import Estimate, rate
 from provegym.records import write_atomic
+from provegym.rollout.policies import POLICIES
 
 SCHEMA = 1
 UNSTATED = "unstated"
@@ -187,9 +188,14 @@ def _compared(old: Result, new: Result, tested: Comparison | None) -> Compared:
     why = "; ".join(f"{name} {_short(a)} and {_short(b)}" for name, (a, b) in differ.items())
     if not differ and tested is None:
         why = "no item was scored in both"
-    unknown = not why and UNSTATED in (old.pins.template_hash, new.pins.template_hash)
+    unknown = not why and any(_untold(pins) for pins in (old.pins, new.pins))
     remark = "the endpoint does not state its chat template" if unknown else ""
     return Compared(new.suite, new.part, old.score, new.score, tested, why, remark)
+
+
+def _untold(pins: Pins) -> bool:
+    """Whether an endpoint kept its template to itself; policies of ours have none."""
+    return pins.template_hash == UNSTATED and pins.model not in POLICIES
 
 
 def _short(value: Any) -> str:

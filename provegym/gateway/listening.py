@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import resource
 import socket
@@ -19,6 +20,9 @@ from provegym.gateway.settings import Settings
 FILES = 65_536
 """Most open files, and so connections, that are asked of the system; many start with 1,024."""
 
+OF_THE_PORT = (errno.EADDRINUSE, errno.EACCES)
+"""Errors that another port may not have."""
+
 GRACE_SECONDS = 2
 """For requests under way, when the server ends."""
 
@@ -33,8 +37,14 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        told = f"cannot listen on {host} port {port}: {error.strerror}"
-        raise InputError(f"{told}; choose others with --host and --port") from error
+        told = f"cannot listen on {host} port {port}: {_reason(error)}"
+        option = "--port" if error.errno in OF_THE_PORT else "--host"
+        raise InputError(f"{told}; choose another with {option}") from error
+
+
+def _reason(error: OSError) -> str:
+    """Why, without the address, which Python's own words repeat."""
+    return str(error.strerror).partition(" (while ")[0]
 
 
 def url_of(settings: Settings, listening: socket.socket) -> str:

@@ -21,6 +21,7 @@ from provegym.records import (
     config_hash,
     content_hash,
     encode,
+    read,
     read_distinct,
     write_atomic,
     write_manifest,
@@ -80,6 +81,13 @@ def import_file(name: str, path: Path, out: Path, limit: int = 0, seed: int = 0)
         found.skipped,
         len(tasks),
     )
+
+
+def file_hash(path: str) -> str:
+    """The content hash of such a file. Raises `InputError` where it holds no task."""
+    if next(read(path, Task), None) is None:
+        raise InputError(f"{path} holds no task; make some with `provegym dataset import`")
+    return content_hash(path)
 
 
 def drawn(paths: Iterable[str], count: int, seed: int) -> list[Task]:

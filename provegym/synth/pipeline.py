@@ -23,7 +23,8 @@ from provegym.dataset.dedupe import Duplicates, Sayings
 from provegym.dataset.languages import named
 from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.edges import Graph
-from provegym.records import Manifest, Store, beside, config_hash, content_hash, read
+from provegym.records import Manifest, Store, beside, config_hash, read
+from provegym.synth import external
 from provegym.synth.crew import Crew, hired
 from provegym.synth.make import Candidate, Maker, Outcome, Plan, Rejection
 from provegym.synth.quota import Queue
@@ -152,7 +153,7 @@ def _identity(plan: Plan, settings: Synth, teacher: Teacher | None) -> dict[str,
     if teacher:
         told["teacher"] = teacher.identity()
     if settings.mix and settings.mix.abstentions:
-        told["imported"] = [content_hash(path) for path in settings.mix.abstentions]
+        told["imported"] = [external.file_hash(path) for path in settings.mix.abstentions]
     return told
 
 

@@ -20,7 +20,7 @@ from provegym.world.session import Session, Snapshot
 from provegym.world.sessions import Sessions
 
 MOST_SESSIONS = 200
-"""Games alive at once; each lasts half an hour without use."""
+"""Games alive at once; each lasts half an hour without use, or until there are more than these."""
 MOST_STEPS = 1000
 """Calls of one game."""
 
@@ -109,10 +109,11 @@ class Games:
         self._sessions: Sessions[Game] = Sessions(time.monotonic, lambda: secrets.token_urlsafe(12))
 
     def keep(self, game: Game) -> str:
-        """Keep a game and return its id. Raises `LimitReached`."""
+        """Keep a game and return its id. The one that was unused the longest makes room for it."""
         with self._lock:
-            if len(self._sessions) >= MOST_SESSIONS:
-                raise LimitReached(f"{MOST_SESSIONS} sessions are open; close some")
+            alive = self._sessions.items()
+            if len(alive) >= MOST_SESSIONS:
+                self._sessions.close(alive[0][0])
             return self._sessions.add(game)
 
     def get(self, name: str) -> Game:

@@ -201,6 +201,17 @@ def test_the_command_prints_the_card(tasks: Path, capsys: pytest.CaptureFixture[
     assert "none.jsonl" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("licence", ["", " ", "foo\nbar", "a: b", "mit "])
+def test_what_is_no_licences_name_is_refused(
+    tasks: Path, capsys: pytest.CaptureFixture[str], licence: str
+) -> None:
+    out = tasks.with_name("out")
+    for verb, *more in (["card"], ["export", "--format", "hf", "--out", str(out)]):
+        assert cli.call(["dataset", verb, str(tasks), *more, "--licence", licence]) == 2
+        assert capsys.readouterr().err.startswith(f"error: --licence {licence!r} is no licence")
+    assert not out.exists()
+
+
 def test_a_card_names_the_licence_of_each_published_set_that_tasks_come_from(
     tasks: Path, tmp_path: Path
 ) -> None:

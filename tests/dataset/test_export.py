@@ -428,5 +428,6 @@ def test_json_tells_a_program_what_was_written(
     assert told == {"out": str(out), "format": "openai", "tasks": 1, "rows": {"train": 2}}
     found = read_manifest(out)
     assert found is not None
-    assert (found.kind, found.complete, found.rows) == ("export", True, 1)
+    assert (found.kind, found.complete, found.rows) == ("export", True, 2)
+    assert (found.settings["format"], found.settings["shares"]) == ("openai", {})
     assert found.parent == records.content_hash(path)

@@ -91,6 +91,19 @@ def test_a_seal_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None
         benchmark.read_seal(tmp_path / "forged")
 
 
+@pytest.mark.parametrize("secret", ["zz", "", "0" * 63, "g" * 64, "A" * 64])
+def test_a_secret_that_is_no_256_bits_is_refused(tmp_path: Path, secret: str) -> None:
+    seal = tmp_path / "badseal.json"
+    seal.write_bytes(records.encode(Seal("mine", secret)))
+    with pytest.raises(InputError) as caught:
+        benchmark.read_seal(seal)
+    shown = repr(secret) if len(secret) < 3 else f"a text of {len(secret)} characters"
+    assert str(caught.value) == (
+        f"{seal}: secret is {shown}, should be 64 hex digits in lower case; make one with "
+        "`provegym benchmark seal`"
+    )
+
+
 @pytest.mark.parametrize("name", ["", "my split", "a/b", "a\x1fb", "x" * 65, "Zoë", "a\n", "own"])
 def test_a_seal_has_the_name_of_a_split_or_is_not_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
@@ -132,6 +145,21 @@ def test_a_split_is_made_from_its_seal_and_comes_out_the_same_again(
     seal = benchmark.read_seal(Path("seal.json"))
     assert (told[0]["commitment"], told[0]["tasks"]) == (seal.commitment, 4)
     assert str(seal.seed) not in json.dumps(told[0])
+
+
+def test_a_split_of_another_seal_is_refused_without_the_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("recipe.toml").write_text('[run]\nname = "b"\nservers = ["email", "calendar"]\n', "utf-8")
+    seals = [benchmark.new_seal("mine", Path(name)) for name in ("a.json", "b.json")]
+    command = ["benchmark", "make", "recipe.toml", "--limit", "1", "--out", "t.jsonl", "--seal"]
+    assert cli.call([*command, "a.json"]) == 0
+    capsys.readouterr()
+    assert cli.call([*command, "b.json"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: t.made.jsonl was made with other settings (plan.seed); delete")
+    assert not any(str(seal.seed) in told for seal in seals)
 
 
 # -- the canary ----------------------------------------------------------------------------------
@@ -348,6 +376,16 @@ def test_a_name_cannot_break_out_of_its_cell(tasks: Path, tmp_path: Path) -> Non
     entry = replace(entered(tasks, tmp_path, "noop"), name="a|b\n# c <img>")
     page = render([entry], published())
     assert "| a\\|b \\# c \\<img\\> | policy |" in page
+
+
+def test_an_empty_file_is_no_board_to_print(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    assert cli.call(["benchmark", "page", str(tmp_path / "empty.jsonl")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {tmp_path}/empty.jsonl holds no entry; `provegym eval ")
 
 
 def test_a_board_without_entries_says_so() -> None:

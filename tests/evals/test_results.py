@@ -145,6 +145,16 @@ def test_an_unstated_template_is_remarked() -> None:
     assert "template" in found.remark
 
 
+def test_policies_of_ours_have_no_template_to_state() -> None:
+    sides = [
+        Evaluation(name, (scored(1.0, pins=replace(PINS, model=name, template_hash="unstated")),))
+        for name in ("noop", "oracle", "qwen")
+    ]
+    noop, oracle, model = sides
+    assert compare(noop, oracle)[0].remark == ""
+    assert "template" in compare(noop, model)[0].remark
+
+
 def test_evaluations_without_a_common_part_are_refused() -> None:
     with pytest.raises(InputError, match="in common"):
         compare(Evaluation("m", ()), Evaluation("m", (scored(1.0),)))
@@ -156,6 +166,9 @@ def test_the_command_shows_and_compares(tmp_path: Path, capsys: pytest.CaptureFi
     assert cli.call(["eval", f"{tmp_path}/b.json", "--against", f"{tmp_path}/a.json"]) == 0
     told = capsys.readouterr().out
     assert "0.500 [0.000, 1.000]" in told
+    write(Evaluation("m", (scored(0.0, 1.0),)), tmp_path / "a" / "results.json")
+    assert cli.call(["eval", f"{tmp_path}/b.json", "--against", f"{tmp_path}/a"]) == 0
+    assert capsys.readouterr().out == told
     assert "p (Holm)" in told
     assert cli.call(["eval", f"{tmp_path}/a.json"]) == 0
     assert "bfcl/base" in capsys.readouterr().out

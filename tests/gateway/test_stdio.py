@@ -161,7 +161,8 @@ REFUSED = [
     (["--http", "--host", "gym.example"], "gym.example can be reached from other machines"),
     (
         ["--http", "--host", "192.0.2.1", "--token", "t" * 16],
-        "cannot listen on 192.0.2.1 port 8765",
+        "cannot listen on 192.0.2.1 port 8765: Cannot assign requested address; choose another "
+        "with --host",
     ),
     (["--task", "tasks"], "'tasks' is not FILE:ID"),
     (["--task", "none.jsonl:"], "'none.jsonl:' is not FILE:ID"),

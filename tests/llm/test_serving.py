@@ -229,6 +229,11 @@ def test_vllm_gets_the_token_where_no_list_of_processes_shows_it(tmp_path: Path)
     assert TOKEN not in arguments
 
 
+def test_an_empty_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["serve-model", str(tmp_path), "--name", ""]) == 2
+    assert capsys.readouterr().err.startswith("error: --name is empty; ")
+
+
 def test_a_port_that_is_taken_is_one_line_before_anything_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "policy").mkdir()
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -240,6 +245,8 @@ def test_a_port_that_is_taken_is_one_line_before_anything_is_loaded(tmp_path: Pa
         )
     assert done.returncode == 2
     assert re.fullmatch(rf"error: cannot listen on 127\.0\.0\.1 port {port}: .*\n", done.stderr)
+    assert done.stderr.count(port) == 1
+    assert done.stderr.endswith("in use; choose another with --port\n")
 
 
 def test_the_line_for_vllm_lets_models_call_tools() -> None:

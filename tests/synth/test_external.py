@@ -190,6 +190,16 @@ def test_files_with_more_than_the_mix_has_places_for_are_drawn_from(
     assert stats(out).teachers == {"offline": 6, "xlam-irrelevance": 4}
 
 
+def test_a_file_without_a_task_is_refused_before_anything_is_written(
+    tmp_path: Path, graph: Graph
+) -> None:
+    empty, out = tmp_path / "empty.jsonl", tmp_path / "tasks.jsonl"
+    empty.write_bytes(b"")
+    with pytest.raises(InputError, match=r"empty\.jsonl holds no task; .*dataset import"):
+        synthesize(PLAN, mixed(imported(tmp_path, 3), empty), graph, out)
+    assert not out.exists()
+
+
 def test_a_model_is_not_asked_for_what_is_imported(tmp_path: Path) -> None:
     file, out, settings = imported(tmp_path, 3), tmp_path / "tasks.jsonl", tmp_path / "run.toml"
     with ScriptedServer(answers=[says("Nothing.")]) as endpoint:

@@ -87,13 +87,26 @@ def test_games_are_found_by_their_id_until_they_are_closed() -> None:
         games.get("guessed")
 
 
-def test_there_are_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play, "MOST_SESSIONS", 1)
-    monkeypatch.setattr(play, "MOST_STEPS", 1)
+def test_the_game_that_was_unused_the_longest_makes_room_for_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(play, "MOST_SESSIONS", 2)
     games, game = Games(), opened(SEED, ("banking",))
-    games.keep(game)
-    with pytest.raises(LimitReached, match="close some"):
-        games.keep(game.fork())
+    first, second = games.keep(game), games.keep(game.fork())
+    games.get(first)
+    third = games.keep(game.fork())
+    with pytest.raises(SessionClosed):
+        games.get(second)
+    assert games.get(first) is game
+    fourth = games.keep(game.fork())
+    with pytest.raises(SessionClosed):
+        games.get(third)
+    assert games.get(fourth).shown()["steps"] == []
+
+
+def test_a_game_has_only_so_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play, "MOST_STEPS", 1)
+    game = opened(SEED, ("banking",))
     game.call("list_payees", {})
     with pytest.raises(LimitReached, match="undo some"):
         game.call("list_payees", {})
