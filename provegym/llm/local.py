@@ -308,10 +308,12 @@ def loading(path: str) -> Iterator[None]:
     """Raise `InputError`, in one line, for whatever the libraries raise over a broken file."""
     try:
         yield
-    except (ProvegymError, ImportError):
+    except (ProvegymError, ModuleNotFoundError):
         raise
     except Exception as error:  # safetensors, tokenizers and torch raise their own
-        told = " ".join(str(error).split())[:300] or type(error).__name__
+        told = " ".join(str(error).split())[:300]
+        if not isinstance(error, OSError | ValueError):  # whose text alone says nothing
+            told = f"a broken file, or one of another kind ({type(error).__name__}: {told})"
         raise InputError(f"cannot load the checkpoint {path!r}: {told}") from error
 
 

@@ -293,7 +293,7 @@ def test_one_episode_may_write_less_than_the_others(tmp_path: Path) -> None:
     factory = hf_policy(saved(tmp_path, WITH_TOOLS, context=64), max_new_tokens=16)
     full = ask(factory)
 
-    async def beside_another() -> list[Any]:
+    async def beside_another() -> tuple[Any, Any]:
         short, other = factory(TASK, 0), factory(TASK, 0)
         short.limit(1)
         return await asyncio.gather(short(ASK, TOOLS), other(ASK, TOOLS))

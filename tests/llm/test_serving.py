@@ -22,13 +22,15 @@ import pytest
 uvicorn = pytest.importorskip("uvicorn")
 
 from provegym.cli import call  # noqa: E402
+from provegym.errors import InputError  # noqa: E402
 from provegym.gateway.guard import Guard  # noqa: E402
 from provegym.gateway.http import background  # noqa: E402
 from provegym.gateway.settings import Settings  # noqa: E402
 from provegym.llm.relay import stated  # noqa: E402
 from provegym.llm.serving import Card, app, vllm_command  # noqa: E402
+from provegym.records import encode, write_atomic  # noqa: E402
 from provegym.rollout.reply import Policy, PolicyFactory, Reply, ToolCall  # noqa: E402
-from provegym.types import Task, Usage  # noqa: E402
+from provegym.types import Task, Turn, Usage  # noqa: E402
 
 PROVEGYM = (sys.executable, "-c", "from provegym.entry import main; main()")
 CARD = Card("mine", 0.0, "t" * 64, "w" * 64)
@@ -222,6 +224,31 @@ def test_the_list_of_models_states_what_a_result_pins() -> None:
     with serving(pays) as client:
         found = stated("mine", str(client.base_url))
     assert found == {"template_hash": "t" * 64, "weights_hash": "w" * 64}
+
+
+def test_a_model_that_is_not_in_the_list_has_nothing_stated() -> None:
+    with (
+        serving(pays) as client,
+        pytest.raises(InputError, match="unknown model 'min'; known: mine"),
+    ):
+        stated("min", str(client.base_url))
+
+
+def test_the_verb_eval_names_the_listed_models_where_the_wanted_is_not_among_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks, asked = tmp_path / "tasks.jsonl", []
+
+    def watched(task: Task, seed: int) -> Policy:
+        asked.append(task)
+        return pays(task, seed)
+
+    write_atomic(tasks, [encode(Task("t1", "workflow", (Turn(user="Hi."),), ("banking",)))])
+    with serving(watched) as client:
+        where = ["--base-url", str(client.base_url), "--out", str(tmp_path / "out")]
+        assert call(["eval", "min", "--suite", "heldout", "--tasks", str(tasks), *where]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "error: unknown model 'min'; known: mine"
+    assert not asked
 
 
 def checkpoint(parent: Path) -> Path:
