@@ -106,6 +106,7 @@ class _Suite:
 
     def results(self) -> list[Result]:
         """A result for each part, the floor and the ceiling beside it."""
+        self._stated()  # a model that is not listed is refused before anything is asked
         bounds = {policy: self.bound(policy) for policy in POLICIES}
         self.tell(f"{self.suite.name}: {self.settings.model}")
         items = by_part(self.asked())
@@ -289,10 +290,15 @@ class _Suite:
                 driver.play(job, driver.scripted(job, policy), keep)
         return list(kept.values())
 
+    def _stated(self) -> dict[str, str]:
+        """What the endpoint tells of the model; nothing where none is asked."""
+        own = self.agent or self.is_policy()
+        return {} if own else stated(self.settings.model, self.settings.base_url)
+
     def pins(self) -> Pins:
         """What the scores depend on, but for the choice of items."""
         s = self.settings
-        told = {} if self.agent or self.is_policy() else stated(s.model, s.base_url)
+        told = self._stated()
         harness_, version, marks, data = self.versions()
         return Pins(
             harness=harness_,

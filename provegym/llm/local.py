@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from provegym.errors import InputError
+from provegym.errors import InputError, ProvegymError
 from provegym.llm.hermes import as_text, with_objects
 from provegym.rollout.parse import parse
 from provegym.rollout.reply import Reply
@@ -24,6 +25,7 @@ DEFAULT_NEW_TOKENS = 512
 @dataclass(frozen=True)
 class _Request:
     prompt: list[int]
+    most: int
     answer: asyncio.Future[list[int]]
 
 
@@ -78,13 +80,16 @@ class BatchedGenerator:
             self._live -= 1
             self._look_soon()
 
-    async def generate(self, prompt_ids: list[int]) -> list[int]:
+    async def generate(self, prompt_ids: list[int], most: int | None = None) -> list[int]:
         """The new tokens after `prompt_ids`, up to an end token, which is included.
 
-        Without an end token the answer was cut at `max_new_tokens`. Call it inside `episode()`.
+        Without an end token the answer was cut at `max_new_tokens`, or at `most` where that is
+        fewer. Call it inside `episode()`.
         """
         answer: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Request(prompt_ids, answer))
+        self._waiting.append(
+            _Request(prompt_ids, min(most or self.max_new_tokens, self.max_new_tokens), answer)
+        )
         self._look_soon()
         return await answer
 
@@ -108,17 +113,20 @@ class BatchedGenerator:
 
     def _answer(self, batch: list[_Request]) -> None:
         try:
-            answers = self._run_model([request.prompt for request in batch])
+            prompts, longest = [r.prompt for r in batch], max(r.most for r in batch)
+            answers = self._run_model(prompts, longest)
         except Exception as error:  # noqa: BLE001 - a callback has no caller: the waiters are told
             for request in batch:
                 request.answer.set_exception(error)
             return
         for request, answer in zip(batch, answers, strict=True):
-            request.answer.set_result(answer)
+            request.answer.set_result(answer[: request.most])
 
-    def _run_model(self, prompts: list[list[int]]) -> list[list[int]]:
+    def _run_model(self, prompts: list[list[int]], most: int) -> list[list[int]]:
         import torch
 
+        config = copy(self._config)
+        config.max_new_tokens = most
         width = max(map(len, prompts))
         ids = torch.tensor([[self._pad] * (width - len(p)) + p for p in prompts])
         mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts])
@@ -127,7 +135,7 @@ class BatchedGenerator:
             rows = self._model.generate(
                 input_ids=ids.to(device),
                 attention_mask=mask.to(device),
-                generation_config=self._config,
+                generation_config=config,
             )
         return [self._cut(row) for row in rows[:, width:].tolist()]
 
@@ -220,7 +228,8 @@ class LocalPolicies:
 
     def reply(self, read: int, new_ids: list[int]) -> Reply:
         """The message in the tokens that the model wrote after a prompt of `read` tokens."""
-        text = self._tokenizer.decode(self._generator.without_end(new_ids))
+        said = self._generator.without_end(new_ids)
+        text = self._tokenizer.decode(said)
         parsed = parse(text, lenient=self._lenient)
         return Reply(
             content=parsed.content,
@@ -229,6 +238,7 @@ class LocalPolicies:
             raw=text,
             form=parsed.form,
             reasoning=parsed.reasoning,
+            cut=len(said) == len(new_ids),
         )
 
     @property
@@ -247,6 +257,7 @@ class LocalPolicy:
 
     def __init__(self, shared: LocalPolicies) -> None:
         self._shared = shared
+        self._most = shared.generator.max_new_tokens
         self._stay = ExitStack()
         self._stay.enter_context(shared.generator.episode())
 
@@ -254,9 +265,13 @@ class LocalPolicy:
         """Generate the next message; `overflow` where the model's context cannot hold it."""
         generator = self._shared.generator
         prompt = self._shared.prompt_ids(messages, tools)
-        if len(prompt) + generator.max_new_tokens > generator.context:
+        if len(prompt) + self._most > generator.context:
             return Reply(overflow=True)
-        return self._shared.reply(len(prompt), await generator.generate(prompt))
+        return self._shared.reply(len(prompt), await generator.generate(prompt, self._most))
+
+    def limit(self, tokens: int) -> None:
+        """Write messages of at most so many tokens; never more than all may have."""
+        self._most = min(tokens, self._shared.generator.max_new_tokens)
 
     async def aclose(self) -> None:
         """The episode is over: the others no longer wait for it."""
@@ -280,14 +295,26 @@ def _load(path: str) -> tuple[Any, Any]:
             f"{path!r} is no checkpoint of transformers: it has no {lacks[0]}; give the folder "
             "that `save_pretrained` of a model and its tokenizer wrote"
         )
-    try:
+    with loading(path):
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype="auto")
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot load the checkpoint {path!r}: {error}") from error
     if not tokenizer.chat_template:
         raise InputError(f"the checkpoint {path!r} has no chat template; add one to its tokenizer")
     return model, tokenizer
+
+
+@contextmanager
+def loading(path: str) -> Iterator[None]:
+    """Raise `InputError`, in one line, for whatever the libraries raise over a broken file."""
+    try:
+        yield
+    except (ProvegymError, ModuleNotFoundError):
+        raise
+    except Exception as error:  # safetensors, tokenizers and torch raise their own
+        told = " ".join(str(error).split())[:300]
+        if not isinstance(error, OSError | ValueError):  # whose text alone says nothing
+            told = f"a broken file, or one of another kind ({type(error).__name__}: {told})"
+        raise InputError(f"cannot load the checkpoint {path!r}: {told}") from error
 
 
 def _holds(folder: Path, names: Sequence[str]) -> bool:

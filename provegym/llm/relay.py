@@ -23,7 +23,7 @@ from typing import Any
 import httpx2
 import openai
 
-from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError
+from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError, UnknownName
 from provegym.llm.client import address
 from provegym.llm.completion import Completion, decode, on_the_wire, to_reply
 from provegym.llm.endpoint import CONNECT, FIRST_PAUSE, LONGEST_PAUSE, SILENT, News
@@ -286,14 +286,18 @@ def _check(completion: Completion) -> None:
 def stated(model: str, base_url: str | None, api_key: str | None = None) -> dict[str, str]:
     """What an endpoint's list of models tells of one besides its name, "" where it tells nothing:
     `template_hash` and `weights_hash`, as `provegym serve-model` does.
+
+    Raises `UnknownName` where it lists models, and this one is not among them.
     """
     told = {"template_hash": "", "weights_hash": ""}
     try:
         with openai.OpenAI(**address(base_url, api_key), max_retries=0, timeout=CONNECT) as client:
-            found = next((m for m in client.models.list() if m.id == model), None)
+            listed = {m.id: m for m in client.models.list()}
     except openai.OpenAIError:
         return told  # an endpoint need not list its models; a down one is told of when it is asked
-    return {name: str(getattr(found, name, "")) for name in told}
+    if listed and model not in listed:
+        raise UnknownName("model", model, list(listed)[:20])
+    return {name: str(getattr(listed.get(model), name, "")) for name in told}
 
 
 def _now() -> float:

@@ -17,17 +17,16 @@ from typing import Any
 
 from msgspec import Struct
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from provegym.errors import InfrastructureError
+from provegym.errors import InfrastructureError, UnknownName
+from provegym.llm.request import Asked, BadRequest, read
 from provegym.llm.scripted import events
-from provegym.rollout.reply import Policy, PolicyFactory, Reply, aclose
+from provegym.rollout.reply import Limited, Policy, PolicyFactory, Reply, aclose
 from provegym.types import Task
-
-GREEDY = 0.01
-"""A temperature up to this is taken for 0, as BFCL's 0.001 is meant."""
 
 
 class Card(Struct, frozen=True):
@@ -49,7 +48,8 @@ def app(make: PolicyFactory, card: Card, keep: int = 4) -> Starlette:
             Route("/v1/chat/completions", server.complete, methods=["POST"]),
             Route("/v1/models", server.models),
             Route("/health", lambda request: JSONResponse({"status": "ok"})),
-        ]
+        ],
+        exception_handlers={HTTPException: _no_such_thing, Exception: _broken},
     )
 
 
@@ -68,42 +68,33 @@ class _Server:
     async def complete(self, request: Request) -> Response:
         """One chat completion."""
         try:
-            body = json.loads(await request.body())
-            messages, tools = body["messages"], body.get("tools") or []
-            roles = [message["role"] for message in messages]
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            return _error(f"no request of a chat completion: {error!r}", "invalid_request")
-        if not roles:
-            return _error("there are no messages", "invalid_request")
-        if wrong := self._wrong(body):
-            return _error(wrong, "invalid_request")
-        try:
+            asked = read(await request.body(), self._card.temperature)
+            if asked.request.model != self._card.id:
+                return _unknown(asked.request.model, self._card.id)
             async with self._slots:
-                reply = await self._reply(messages, tools)
+                reply = await self._reply(asked)
+        except BadRequest as error:
+            return _error(str(error), "invalid_request", param=error.param)
+        except RecursionError:
+            return _error("the request is nested too deeply to be rendered", "invalid_request")
         except InfrastructureError as fault:
             return _error(str(fault), "fault", 500)
         if reply.overflow:
             return _error("the conversation is longer than the context", "context_length_exceeded")
-        completion = _completion(reply, self._card.id, len(messages))
-        if body.get("stream"):
-            usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        completion = _completion(reply, self._card.id, len(asked.messages))
+        if asked.request.stream:
+            options = asked.request.stream_options
+            usage = bool(options and options.include_usage)
             return StreamingResponse(_stream(completion, usage), media_type="text/event-stream")
         return JSONResponse(completion)
 
-    def _wrong(self, body: dict[str, Any]) -> str:
-        """Why a request cannot be answered as it is meant; "" where it can."""
-        asked, own = body.get("temperature"), self._card.temperature
-        if isinstance(asked, int | float) and asked != own and not (own == 0 and asked <= GREEDY):
-            return f"sampled at temperature {own}; serve it with --temperature {asked}"
-        if body.get("n") not in (None, 1):
-            return "one answer at a time"
-        return ""
-
-    async def _reply(self, messages: list[Any], tools: list[Any]) -> Reply:
-        mark = hashlib.sha256(json.dumps([messages[0], tools]).encode()).hexdigest()
+    async def _reply(self, asked: Asked) -> Reply:
+        mark = hashlib.sha256(json.dumps([asked.messages[0], asked.tools]).encode()).hexdigest()
         policy = self._make(Task(mark, "workflow", ()), 0)
         try:
-            return await policy(messages, tools)
+            if asked.request.limit is not None:
+                _limit(policy, asked.request.limit)
+            return await policy(asked.messages, asked.tools)
         finally:
             await aclose(policy)
             self._recent.pop(mark, None)
@@ -130,7 +121,8 @@ def _completion(reply: Reply, model: str, place: int) -> dict[str, Any]:
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
     read, written = reply.usage.prompt_tokens, reply.usage.completion_tokens
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+    finish = "tool_calls" if calls else "length" if reply.cut else "stop"
+    choice = {"index": 0, "message": message, "finish_reason": finish}
     return {
         "id": f"chatcmpl-{place}",
         "object": "chat.completion",
@@ -150,10 +142,36 @@ async def _stream(completion: dict[str, Any], usage: bool) -> AsyncIterator[str]
         yield f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n"
 
 
-def _error(told: str, code: str, status: int = 400) -> Response:
-    kind = "invalid_request_error" if status == 400 else "server_error"
-    body = {"error": {"message": told, "type": kind, "param": None, "code": code}}
+def _limit(policy: Policy, tokens: int) -> None:
+    """Let a policy write at most so many tokens. Raises `BadRequest` where it cannot be told."""
+    if not isinstance(policy, Limited):
+        raise BadRequest("max_tokens is not honoured here; leave it out", "max_tokens")
+    policy.limit(tokens)
+
+
+def _error(told: str, code: str, status: int = 400, param: str | None = None) -> Response:
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    body = {"error": {"message": told, "type": kind, "param": param, "code": code}}
     return JSONResponse(body, status)
+
+
+def _unknown(name: str, known: str) -> Response:
+    told = str(UnknownName("model", name, [known]))
+    return _error(told, "model_not_found", 404, "model")
+
+
+async def _no_such_thing(request: Request, error: Exception) -> Response:
+    """An unknown path, or a method that it does not take."""
+    assert isinstance(error, HTTPException)
+    told = f"{request.method} {request.url.path}: {error.detail.lower()}"
+    answer = _error(told, "invalid_request", error.status_code)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """A fault of ours; its traceback goes to the server's log alone."""
+    return _error("the server failed at this request; its log says why", "fault", 500)
 
 
 def vllm_command(path: str, name: str, host: str, port: int) -> list[str]:

@@ -33,6 +33,7 @@ class Reply(Struct, frozen=True):
     `raw` is what the model really wrote (text or a provider's message), kept for inspection.
     `reasoning` is text the model wrote for itself; it is no part of `content`.
     `overflow` says that the conversation no longer fits the model: the episode ends here.
+    `cut` says that a limit of tokens ended the message, and not the model (local models tell).
     """
 
     content: str = ""
@@ -42,6 +43,7 @@ class Reply(Struct, frozen=True):
     form: CallForm = "none"
     reasoning: str = ""
     overflow: bool = False
+    cut: bool = False
 
 
 class Policy(Protocol):
@@ -66,6 +68,15 @@ class Closing(Protocol):
 
     async def aclose(self) -> None:
         """Give it back."""
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A policy whose messages can be made shorter than its factory would have them."""
+
+    def limit(self, tokens: int) -> None:
+        """Write messages of at most so many tokens; never more than all may have."""
         ...
 
 

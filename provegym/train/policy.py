@@ -8,7 +8,7 @@ weights stay the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 from weakref import WeakValueDictionary
@@ -66,7 +66,12 @@ class LocalPolicy:
             raw=text,
             form=parsed.form,
             reasoning=parsed.reasoning,
+            cut=script.codec.end not in sampled.ids[-1:],
         )
+
+    def limit(self, tokens: int) -> None:
+        """Write messages of at most so many tokens; never more than all may have."""
+        self._limits = replace(self._limits, reply=min(tokens, self._limits.reply))
 
 
 class Recorder:

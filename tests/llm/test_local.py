@@ -271,6 +271,38 @@ def test_a_checkpoint_without_a_chat_template_is_refused(tmp_path: Path) -> None
         hf_policy(saved(tmp_path, None))
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("config.json", '{"model_type": "nope"}'),
+        ("config.json", "{"),
+        ("model.safetensors", "x"),
+        ("tokenizer.json", "{}"),
+    ],
+)
+def test_a_checkpoint_of_broken_files_is_refused_in_one_line(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    folder = saved(tmp_path, PLAIN)
+    (Path(folder) / name).write_text(text)
+    with pytest.raises(InputError, match=r"\Acannot load the checkpoint '.*': .+\Z"):
+        hf_policy(folder)
+
+
+def test_one_episode_may_write_less_than_the_others(tmp_path: Path) -> None:
+    factory = hf_policy(saved(tmp_path, WITH_TOOLS, context=64), max_new_tokens=16)
+    full = ask(factory)
+
+    async def beside_another() -> tuple[Any, Any]:
+        short, other = factory(TASK, 0), factory(TASK, 0)
+        short.limit(1)
+        return await asyncio.gather(short(ASK, TOOLS), other(ASK, TOOLS))
+
+    short, other = asyncio.run(beside_another())
+    assert (short.usage.completion_tokens, short.cut) == (1, True)
+    assert other == full
+
+
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no checkpoint of transformers"):
         hf_policy(str(tmp_path))

@@ -22,17 +22,20 @@ import pytest
 uvicorn = pytest.importorskip("uvicorn")
 
 from provegym.cli import call  # noqa: E402
+from provegym.errors import InputError  # noqa: E402
 from provegym.gateway.guard import Guard  # noqa: E402
 from provegym.gateway.http import background  # noqa: E402
 from provegym.gateway.settings import Settings  # noqa: E402
 from provegym.llm.relay import stated  # noqa: E402
 from provegym.llm.serving import Card, app, vllm_command  # noqa: E402
+from provegym.records import encode, write_atomic  # noqa: E402
 from provegym.rollout.reply import Policy, PolicyFactory, Reply, ToolCall  # noqa: E402
-from provegym.types import Task, Usage  # noqa: E402
+from provegym.types import Task, Turn, Usage  # noqa: E402
 
 PROVEGYM = (sys.executable, "-c", "from provegym.entry import main; main()")
 CARD = Card("mine", 0.0, "t" * 64, "w" * 64)
 TOOLS: Any = [{"type": "function", "function": {"name": "pay", "parameters": {"type": "object"}}}]
+IMAGE: Any = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
 ASK: Any = [{"role": "user", "content": "Pay."}]
 
 
@@ -110,8 +113,28 @@ def test_a_stream_holds_the_same_answer_in_pieces() -> None:
     [
         ({"messages": [{"role": "user", "content": "endless"}]}, "longer than the context"),
         ({"messages": ASK, "temperature": 0.7}, "--temperature 0.7"),
-        ({"messages": ASK, "n": 2}, "one answer at a time"),
-        ({"messages": []}, "no messages"),
+        ({"messages": []}, "of length >= 1 - at `\\$.messages`"),
+        ({"messages": [{"role": "user"}]}, "`content` - at `\\$.messages\\[0\\]`"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "'robot' - at .*\\.role"),
+        (
+            {"messages": [{"role": "user", "content": [IMAGE]}]},
+            "'image_url' - at .*content.0.*type",
+        ),
+        ({"messages": ASK, "tools": [{"x": 1}]}, "`function` - at `\\$.tools\\[0\\]`"),
+        ({"messages": ASK, "tools": "x"}, "got `str` - at `\\$.tools`"),
+        ({"messages": ASK, "max_tokens": 0}, ">= 1 - at `\\$.max_tokens`"),
+        ({"messages": ASK, "max_completion_tokens": "9"}, "`int.*at `\\$.max_completion_tokens`"),
+        ({"messages": ASK, "max_tokens": 1.5}, "`int.*at `\\$.max_tokens`"),
+        ({"messages": ASK, "max_tokens": 9}, "max_tokens is not honoured here"),
+        ({"messages": ASK, "n": 2}, "n 2 is not honoured here"),
+        ({"messages": ASK, "stop": ["\n"]}, "stop .* is not honoured here"),
+        ({"messages": ASK, "tools": TOOLS, "tool_choice": "required"}, "tool_choice 'required' is"),
+        (
+            {"messages": ASK, "response_format": {"type": "json_object"}},
+            "response_format .* is not",
+        ),
+        ({"messages": ASK, "logprobs": True}, "logprobs True is not"),
+        ({"messages": ASK, "top_p": 0.9}, "top_p 0.9 is not"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_with_a_reason(fields: Any, told: str) -> None:
@@ -119,10 +142,113 @@ def test_what_cannot_be_answered_is_refused_with_a_reason(fields: Any, told: str
         client.chat.completions.create(model="mine", **fields)
 
 
+DEFAULTS: Any = {
+    "n": 1,
+    "stop": None,
+    "top_p": 1.0,
+    "tool_choice": "auto",
+    "response_format": {"type": "text"},
+    "logprobs": False,
+    "frequency_penalty": 0,
+    "stream": False,
+    "seed": 7,
+    "user": "me",
+    "store": False,
+    "parallel_tool_calls": True,
+    "max_tokens": None,
+}
+
+
+def test_what_leaves_an_answer_as_it_is_passes() -> None:
+    history: Any = [
+        {"role": "developer", "content": "Be brief."},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "P"}, {"type": "text", "text": "ay"}],
+        },
+    ]
+    with serving(pays) as client:
+        ask = client.chat.completions.create
+        calls = ask(model="mine", messages=history, tools=TOOLS, **DEFAULTS)
+        told = ask(
+            model="mine", messages=history, tools=TOOLS, **DEFAULTS | {"tool_choice": "none"}
+        )
+    assert calls.choices[0].message.tool_calls
+    assert told.choices[0].message.content == "It said Pay."  # and called nothing
+
+
+def post(client: openai.OpenAI, body: bytes | str) -> tuple[int, dict[str, Any]]:
+    """The status and the error that a body of any kind is answered with."""
+    answer = httpx2.post(f"{client.base_url}chat/completions", content=body)
+    return answer.status_code, answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ("", None),
+        ("{", None),
+        ("[]", None),
+        ('{"model": "mine"}', "messages"),
+        (b'{"model": "\xff"}', None),
+        ("[" * 100_000, None),
+        ('{"model": "mine", "messages": [{"role": "user", "content": 3}]}', "messages[0].content"),
+    ],
+)
+def test_a_body_that_is_no_request_is_refused_without_words_of_python(
+    body: bytes | str, param: str | None
+) -> None:
+    with serving(pays) as client:
+        status, error = post(client, body)
+    assert (status, error["type"], error["param"]) == (400, "invalid_request_error", param)
+    assert not re.search(r"Error\(|Traceback", error["message"])
+
+
+def test_an_unknown_path_and_a_wrong_method_are_told_in_the_protocol_s_form() -> None:
+    with serving(pays) as client:
+        unknown = httpx2.post(f"{client.base_url}embeddings")
+        method = httpx2.get(f"{client.base_url}chat/completions")
+    assert (unknown.status_code, method.status_code) == (404, 405)
+    assert unknown.json()["error"]["message"] == "POST /v1/embeddings: not found"
+    assert method.json()["error"]["type"] == "invalid_request_error"
+    assert method.headers["allow"] == "POST"
+
+
+def test_a_model_that_is_not_served_is_not_found() -> None:
+    with serving(pays) as client, pytest.raises(openai.NotFoundError, match="known: mine") as told:
+        client.chat.completions.create(model="gpt-4o", messages=ASK)
+    assert told.value.code == "model_not_found"
+
+
 def test_the_list_of_models_states_what_a_result_pins() -> None:
     with serving(pays) as client:
         found = stated("mine", str(client.base_url))
     assert found == {"template_hash": "t" * 64, "weights_hash": "w" * 64}
+
+
+def test_a_model_that_is_not_in_the_list_has_nothing_stated() -> None:
+    with (
+        serving(pays) as client,
+        pytest.raises(InputError, match="unknown model 'min'; known: mine"),
+    ):
+        stated("min", str(client.base_url))
+
+
+def test_the_verb_eval_names_the_listed_models_where_the_wanted_is_not_among_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks, asked = tmp_path / "tasks.jsonl", []
+
+    def watched(task: Task, seed: int) -> Policy:
+        asked.append(task)
+        return pays(task, seed)
+
+    write_atomic(tasks, [encode(Task("t1", "workflow", (Turn(user="Hi."),), ("banking",)))])
+    with serving(watched) as client:
+        where = ["--base-url", str(client.base_url), "--out", str(tmp_path / "out")]
+        assert call(["eval", "min", "--suite", "heldout", "--tasks", str(tasks), *where]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "error: unknown model 'min'; known: mine"
+    assert not asked
 
 
 def checkpoint(parent: Path) -> Path:
@@ -145,10 +271,19 @@ def test_a_saved_policy_is_served_in_its_own_rendering(tmp_path: Path) -> None:
             client.chat.completions.create(model="tiny", messages=ASK, tools=TOOLS)
             for _ in range(2)
         ]
+        short = client.chat.completions.create(
+            model="tiny", messages=ASK, tools=TOOLS, max_tokens=1
+        )
+        most = client.chat.completions.create(
+            model="tiny", messages=ASK, tools=TOOLS, max_tokens=99
+        )
         long: Any = [{"role": "user", "content": "Pay. " * 5000}]
         with pytest.raises(openai.BadRequestError, match="longer than the context"):
             client.chat.completions.create(model="tiny", messages=long)
-    assert told[0].usage == told[1].usage
+    assert told[0].usage == told[1].usage == most.usage  # never more than the server's 4
+    assert short.usage
+    assert short.usage.completion_tokens == 1
+    assert short.choices[0].finish_reason == "length"
     assert told[0].choices[0].message == told[1].choices[0].message  # greedy
     assert told[0].usage
     assert 0 < told[0].usage.completion_tokens <= 4
