@@ -6,6 +6,7 @@ earlier ones, which is how most refusals come about (freezing a frozen card, mov
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -218,11 +219,14 @@ def _memory() -> deque[str]:
 
 
 def trail(server: Server, seeds: range, calls: int) -> list[str]:
-    """What must be the same in every process: each world's digest, and that after a walk."""
+    """What must be the same in every process: each world's digest, that after a walk, and a hash of
+    all that its calls gave.
+    """
     found = []
     for seed in seeds:
         world = World(seed, [server])
         session = world.open()
         results = [s.result.json() for s in Walk(server, session, rng(seed, "trail")).steps(calls)]
-        found += [world.digest, session.digest(), str(len(b"".join(results)))]
+        given = hashlib.sha256(b"\n".join(results)).hexdigest()
+        found += [world.digest, session.digest(), given]
     return found

@@ -134,7 +134,7 @@ def hash_order(library: Library, member_id: MemberId) -> list[str]:
     Args:
         member_id: Who.
     """
-    return [*{b.title for b in library.books}][:3]
+    return [*{f"shelf {number}" for number in range(50)}]  # so many are never in one order twice
 
 
 def bad_sample(library: Library, rnd: Random) -> dict[str, Any]:
