@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from provegym.errors import InfrastructureError
 
@@ -53,7 +54,7 @@ def run(
         )
         try:
             _say(process, answer)
-            while not _ended(process):
+            while not ended(process, LOOK_EVERY):
                 look()
         finally:
             if process.poll() is None:
@@ -82,9 +83,10 @@ def _say(process: subprocess.Popen[str], answer: str) -> None:
         pass  # it ended before it asked, which its exit code tells
 
 
-def _ended(process: subprocess.Popen[str]) -> bool:
+def ended(process: subprocess.Popen[Any], seconds: float) -> bool:
+    """Whether a process ended, waited for so long at most."""
     try:
-        process.wait(LOOK_EVERY)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         return False
     return True

@@ -101,12 +101,15 @@ class _Suite:
         self.agent = agent
         self.own = suite.name in OWN
         self.folder = settings.out / suite.name
-        # First of all: what is wrong with an endpoint's URL or key is found before anything else.
-        self.remotes = {} if agent or self.is_policy() else self._remotes()
+        # First of all: an endpoint's wrong URL or key, and a model that it does not list, are found
+        # before anything else.
+        asked = not (agent or self.is_policy())
+        self.remotes = self._remotes() if asked else {}
+        self.stated = stated(settings.model, settings.base_url) if asked else {}
+        """What the endpoint tells of the model; nothing where none is asked."""
 
     def results(self) -> list[Result]:
         """A result for each part, the floor and the ceiling beside it."""
-        self._stated()  # a model that is not listed is refused before anything is asked
         bounds = {policy: self.bound(policy) for policy in POLICIES}
         self.tell(f"{self.suite.name}: {self.settings.model}")
         items = by_part(self.asked())
@@ -290,15 +293,9 @@ class _Suite:
                 driver.play(job, driver.scripted(job, policy), keep)
         return list(kept.values())
 
-    def _stated(self) -> dict[str, str]:
-        """What the endpoint tells of the model; nothing where none is asked."""
-        own = self.agent or self.is_policy()
-        return {} if own else stated(self.settings.model, self.settings.base_url)
-
     def pins(self) -> Pins:
         """What the scores depend on, but for the choice of items."""
-        s = self.settings
-        told = self._stated()
+        s, told = self.settings, self.stated
         harness_, version, marks, data = self.versions()
         return Pins(
             harness=harness_,

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from provegym.gateway.http import background
+from provegym.gateway.settings import Settings
+from provegym.viewer.app import app
 from tests.gateway import nodejs
 
 SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
@@ -84,3 +87,11 @@ def complaints(page: Page, *rules: str) -> list[str]:
         if each["impact"] in ("serious", "critical")
         for node in each["nodes"]
     ]
+
+
+@contextmanager
+def viewing(browser: Browser, folder: Path, screen: str = "desktop") -> Iterator[Page]:
+    """A page over a folder of its own."""
+    settings = Settings(port=0)
+    with background(app(folder, settings), settings) as url, tab(browser, url, screen) as page:
+        yield page

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from provegym import cli
 from provegym.gateway.http import background
 from provegym.gateway.settings import Settings
 from provegym.viewer.app import app
+from tests.viewer.chromium import launched
 
 STEPS = 12
 SCRIPT = "<script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -74,6 +76,21 @@ def ablated(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / "done.json").write_text(json.dumps({**note, **more, "collapse": alarm}), "utf-8")
     verb("report", folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def site(made: Path) -> Iterator[str]:
+    """The viewer over the run that nothing changes."""
+    settings = Settings(port=0)
+    with background(app(made, settings), settings) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser(site: str) -> Iterator[Browser]:
+    """After the run was made, for no other event loop may start while the browser is there."""
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture

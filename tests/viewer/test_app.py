@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import pytest
 
 from provegym import cli
 from provegym.errors import InputError
-from provegym.gateway.http import background
 from provegym.gateway.settings import Settings
 from provegym.records import read
 from provegym.rewards.success import success
@@ -29,14 +27,6 @@ from tests.viewer.conftest import STEPS, curve
 TASKS = "train/tasks.jsonl"
 AFTER, BEFORE = "eval/after.traces.jsonl", "eval/before.traces.jsonl"
 PATHS = ("/", *viewer.PAGES, "/api/files", "/api/servers", "/static/main.js", "/api/runs")
-
-
-@pytest.fixture(scope="module")
-def site(made: Path) -> Iterator[str]:
-    """The viewer over the run that nothing changes."""
-    settings = Settings(port=0)
-    with background(viewer.app(made, settings), settings) as found:
-        yield found
 
 
 def get(url: str, path: str, **params: Any) -> Any:

@@ -12,32 +12,15 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
-from provegym.gateway.http import background
-from provegym.gateway.settings import Settings
 from provegym.records import encode, read
 from provegym.types import Task, Trace
-from provegym.viewer.app import app
-from tests.viewer.chromium import SECONDS, complaints, launched, shoot, tab
+from tests.viewer.chromium import SECONDS, complaints, shoot, tab, viewing
 from tests.viewer.conftest import STEPS, curve, poison
 
 TASKS = "train/tasks.jsonl"
 AFTER, BEFORE = "eval/after.traces.jsonl", "eval/before.traces.jsonl"
 
 expect.set_options(timeout=SECONDS)
-
-
-@pytest.fixture(scope="module")
-def site(made: Path) -> Iterator[str]:
-    settings = Settings(port=0)
-    with background(app(made, settings), settings) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser(site: str) -> Iterator[Browser]:
-    """After the run was made, for no other event loop may start while the browser is there."""
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture
@@ -299,8 +282,7 @@ def test_each_call_is_judged_beside_the_ground_truth(browser: Browser, run: Path
     found[task.id] = replace(found[task.id], calls=tuple(calls), messages=())
     path.write_bytes(b"".join(encode(trace) + b"\n" for trace in found.values()))
     path.with_name(path.name + ".manifest.json").unlink()
-    settings = Settings(port=0)
-    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+    with viewing(browser, run) as page:
         page.goto(f"/traces?file={AFTER}&id={found[task.id].id}&at={at - 1}")
         card = page.locator(f"[data-call='{at - 1}']")
         expect(card).to_be_focused()
@@ -331,8 +313,7 @@ def test_two_policies_stand_side_by_side(page: Page, made: Path) -> None:
 
 def test_what_a_trace_holds_is_never_run(browser: Browser, run: Path) -> None:
     poison(run)
-    settings = Settings(port=0)
-    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+    with viewing(browser, run) as page:
         for path, file, seen in (
             ("tasks", TASKS, ".truth .call"),
             ("traces", AFTER, ".chat .call"),
@@ -353,8 +334,7 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, run: Path) -> None
     reasons = ("not_grounded", "not_grounded", "too_long")
     lost = "".join(json.dumps({"id": f"c{i}", "reason": r}) + "\n" for i, r in enumerate(reasons))
     (run / "train" / "rejections.jsonl").write_text(lost, "utf-8")
-    settings = Settings(port=0)
-    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+    with viewing(browser, run) as page:
         page.goto("/runs")
         expect(page.locator(".funnel li")).to_have_count(4)
         assert page.locator(".funnel .num").all_text_contents() == ["15", "13", "12", "12"]
@@ -380,8 +360,7 @@ def test_a_run_that_comes_to_train_while_it_is_looked_at_shows_its_curves(
     path = run / "grpo" / "curves.jsonl"
     rows = path.read_text("utf-8")
     path.unlink()
-    settings = Settings(port=0)
-    with background(app(run, settings), settings) as url, tab(browser, url) as page:
+    with viewing(browser, run) as page:
         page.goto("/runs")
         expect(page.locator(".funnel li")).not_to_have_count(0)
         expect(page.locator(".chart")).to_have_count(0)
@@ -391,8 +370,7 @@ def test_a_run_that_comes_to_train_while_it_is_looked_at_shows_its_curves(
 
 
 def test_ablations_show_their_table_and_lead_to_each_cell(browser: Browser, ablated: Path) -> None:
-    settings = Settings(port=0)
-    with background(app(ablated, settings), settings) as url, tab(browser, url) as page:
+    with viewing(browser, ablated) as page:
         page.goto("/runs")
         expect(page.get_by_role("heading", name="4 of 6 trainings done")).to_be_visible()
         written = page.get_by_role("region", name="tiny: difference")

@@ -4,45 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from provegym.gateway.http import background
-from provegym.gateway.settings import Settings
-from provegym.viewer.app import app
-from tests.viewer.chromium import SECONDS, launched, shoot, tab
+from tests.viewer.chromium import SECONDS, shoot, tab, viewing
 
 TASKS, BEFORE = "train/tasks.jsonl", "eval/before.traces.jsonl"
 RIGHT_TO_LEFT = "שלום עולם, אני רוצה להעביר כסף 👩‍👩‍👧‍👦 "
 
 expect.set_options(timeout=SECONDS)
-
-
-@pytest.fixture(scope="module")
-def site(made: Path) -> Iterator[str]:
-    settings = Settings(port=0)
-    with background(app(made, settings), settings) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser(site: str) -> Iterator[Browser]:
-    """After the run was made, for no other event loop may start while the browser is there."""
-    with launched() as found:
-        yield found
-
-
-@contextmanager
-def viewing(browser: Browser, folder: Path, screen: str = "desktop") -> Iterator[Page]:
-    """A page over a folder of its own."""
-    settings = Settings(port=0)
-    with background(app(folder, settings), settings) as url, tab(browser, url, screen) as page:
-        yield page
 
 
 def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from provegym import records
 from provegym.errors import InfrastructureError, InputError, ManifestMismatch
-from provegym.evals.process import tied
+from provegym.evals.process import ended, tied
 from provegym.train.verl import command, episodes, rows
 from provegym.train.verl.checks import problems
 from provegym.train.verl.device import environment
@@ -102,7 +102,7 @@ def _run(
     """
     with subprocess.Popen(tied(told), env=environment, stdout=2) as process:
         try:
-            while _runs(process):
+            while not ended(process, LOOK_EVERY):
                 look()
         finally:
             process.kill()  # where a look or Ctrl-C ended us; nothing where it has ended
@@ -113,15 +113,6 @@ def _run(
             f"{what} ended with exit code {code}, see above; the same command goes on at the last "
             "checkpoint"
         )
-
-
-def _runs(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it still runs, after a while."""
-    try:
-        process.wait(LOOK_EVERY)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
 
 
 def _steps(settings: Settings) -> int:
