@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from provegym import records
 from provegym.errors import BrokenRecord, InputError, ManifestMismatch, seen
-from provegym.records import Manifest, Store
+from provegym.records import Manifest, Store, manifest
 from provegym.types import Call, GroundCall, Task, Trace, Turn
 
 
@@ -252,7 +252,7 @@ test_records.fill(test_records.Path({path!r}), 1500)
 
 def writer(path: Path) -> subprocess.Popen[bytes]:
     script = WRITER.format(
-        root=str(Path(records.__file__).parents[1]),
+        root=str(Path(__file__).parents[1]),
         tests=str(Path(__file__).parent),
         path=str(path),
     )
@@ -368,7 +368,7 @@ def test_what_made_the_file_must_be_the_same_to_resume_it(
     with pytest.raises(ManifestMismatch) as caught:
         Store(path, Row, msgspec.structs.replace(MADE, **{field: new}))
     message = str(caught.value)
-    assert f"was made with {records._IDENTITY[field]} {old}, but " in message
+    assert f"was made with {manifest.IDENTITY[field]} {old}, but " in message
     assert f" but {seen(new, 24)} is asked for now" in message
     assert "delete it with x.jsonl.manifest.json or choose another output path" in message
     assert path.read_bytes() == before

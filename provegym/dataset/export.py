@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from provegym.dataset.dedupe import shingles
 from provegym.dataset.rows import FORMATS, Entry, Format
 from provegym.errors import InputError, ManifestMismatch, UnknownName
 from provegym.records import Manifest
+from provegym.records.files import WRITTEN_BY_ANOTHER, hold
 from provegym.types import Task
 
 KIND = "export"
@@ -241,16 +241,22 @@ def _locked(work: Path, out: Path) -> int:
         handle = os.open(work, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise _cannot_write(out, error) from error
+    told = WRITTEN_BY_ANOTHER.format(out)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(handle), work.stat()):
+        hold(handle, told)
+        if _lies_at(handle, work):
             return handle
-    except (BlockingIOError, FileNotFoundError):
-        pass  # somebody has it, or just removed it
-    os.close(handle)
-    raise InputError(
-        f"{out} is being written by another process; wait for it or choose another output path"
-    )
+        raise InputError(told)  # it was just removed by who had it
+    except InputError:
+        os.close(handle)
+        raise
+
+
+def _lies_at(handle: int, place: Path) -> bool:
+    """Whether an open folder is still the one of that name."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), place.stat())
+    return False
 
 
 @contextmanager

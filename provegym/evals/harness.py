@@ -7,7 +7,6 @@ by every run.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from msgspec import Struct
 
 from provegym.errors import InfrastructureError, InputError, UnknownName
 from provegym.records import content_hash, write_atomic
+from provegym.records.files import hold
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT", "OMP_NUM_THREADS")
 """Variables of ours that a harness's process sees, too."""
@@ -154,10 +154,7 @@ def _alone(place: Path) -> Iterator[None]:
     """See that no other process makes the same. Raises `InputError`."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.with_name(f".{place.name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"{place} is being made by another process; wait for it") from error
+        hold(lock.fileno(), f"{place} is being made by another process; wait for it")
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -132,16 +133,16 @@ def test_it_never_writes_over_its_input_or_what_something_else_made(tmp_path: Pa
     assert (path.read_bytes(), other.read_bytes()) == before
 
 
-def cut_after(writes: int) -> Callable[[str | Path, Iterable[bytes]], None]:
-    """`write_atomic` that is killed instead of writing once more than that."""
-    real, left = records.write_atomic, iter(range(writes))
+def cut_after(writes: int) -> Callable[[str, Path], None]:
+    """`os.replace` that is killed instead of putting one more file in its place than that."""
+    real, left = os.replace, iter(range(writes))
 
-    def write(path: str | Path, lines: Iterable[bytes]) -> None:
+    def replace(old: str, new: Path) -> None:
         if next(left, None) is None:
             raise KeyboardInterrupt
-        real(path, lines)
+        real(old, new)
 
-    return write
+    return replace
 
 
 def test_a_run_cut_off_between_its_files_can_be_made_again(
@@ -152,7 +153,7 @@ def test_a_run_cut_off_between_its_files_can_be_made_again(
     whole = (tmp_path / "whole.jsonl").read_bytes()
     for last in range(4):  # two files and their manifests
         out = tmp_path / f"{last}.jsonl"
-        monkeypatch.setattr(records, "write_atomic", cut_after(last))
+        monkeypatch.setattr(os, "replace", cut_after(last))
         with pytest.raises(KeyboardInterrupt):
             dedupe_file(path, out)
         monkeypatch.undo()
