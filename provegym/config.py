@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from provegym.config_ablations import Ablations
 from provegym.errors import InputError, UnknownName, seen
-from provegym.section import Count, Natural, Positive, Section, Share
+from provegym.section import Count, Group, Natural, Positive, Section, Share
 from provegym.types import MOST_AT_ONCE, MOST_TASKS, MOST_TRIALS, Kind
 
 MOST_TURNS = 100
@@ -226,7 +226,7 @@ class Grpo(Section):
     steps: Count = 350
     tasks: Natural = 0
     """Learn from the first so many tasks that fit the limits; 0 means all (ours)."""
-    group_size: Annotated[int, Field(ge=2)] = 16
+    group_size: Group = 16
     demonstrations: Natural = 0
     """Of each group, the rollouts that follow the ground truth instead of being sampled, so that
     a group in which nothing is solved still has something to learn from (ours; the idea is that

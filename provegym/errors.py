@@ -14,7 +14,8 @@
     |   |-- ServerFault       a tool's body raised something other than a refusal
     |   |-- WorkerLost        the process that held the session is gone
     |   `-- ModelFault        the model endpoint failed or timed out
-    |       `-- EndpointDown  for as long as it is waited for, so that going on is in vain
+    |       |-- EndpointDown  for as long as it is waited for, so that going on is in vain
+    |       `-- Unrenderable  its chat template refuses the conversation
     `-- BudgetSpent           a stated limit of tokens or money does not allow the next request
 
 What the *policy* does wrong is never an exception: it is a `Result` with an outcome
@@ -106,6 +107,10 @@ class ModelFault(InfrastructureError):
 
 class EndpointDown(ModelFault):
     """The endpoint turned requests away for as long as it is waited for; what was written stays."""
+
+
+class Unrenderable(ModelFault):
+    """The model's chat template refuses the conversation, or fails over it."""
 
 
 class BudgetSpent(ProvegymError):

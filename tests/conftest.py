@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
 
 from provegym import cli
+from provegym.types import Task
+from provegym.world.session import Session
 
 # The same examples on every machine and run, and no time limit an example could miss on a busy one.
 settings.register_profile("fixed", derandomize=True, deadline=None)
@@ -35,3 +37,23 @@ def provegym(capsys: pytest.CaptureFixture[str]) -> Command:
         return Ran(code, *capsys.readouterr())
 
     return command
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Session]]:
+    """The sessions that this process opens; after the test none of them may be open."""
+    from provegym import worlds
+    from provegym.train import sessions
+
+    found: list[Session] = []
+    real = worlds.open_session
+
+    def open_session(task: Task) -> Session:
+        found.append(real(task))
+        return found[-1]
+
+    monkeypatch.setattr(worlds, "open_session", open_session)
+    sessions.opener.cache_clear()
+    yield found
+    sessions.opener.cache_clear()
+    assert all(session.closed for session in found)

@@ -108,6 +108,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "transformers": LOCAL_MODEL,
     "peft": LOCAL_MODEL,
     "gguf": LOCAL_MODEL,
+    "jinja2": ("llm/local.py",),  # comes with the templates of transformers
     "tokenizers": LOCAL_MODEL,
     "safetensors": LOCAL_MODEL,
     "accelerate": LOCAL_MODEL,

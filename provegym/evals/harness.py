@@ -13,15 +13,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
 from provegym.errors import InfrastructureError, InputError, UnknownName
 from provegym.records import content_hash, write_atomic
-from provegym.records.files import hold
+from provegym.records.files import alone
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT", "OMP_NUM_THREADS")
 """Variables of ours that a harness's process sees, too."""
@@ -142,20 +141,12 @@ def setup(
     harness = named(suite)
     place = folder(harness, cache)
     if not (place / READY).exists():
-        with _alone(place):
+        lock = place.with_name(f".{place.name}.lock")
+        with alone(lock, f"{place} is being made by another process; wait for it"):
             shutil.rmtree(place, ignore_errors=True)
             tell(f"making the environment of {suite} in {place}")
             _make(harness, place)
     return environment(suite, cache)
-
-
-@contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """See that no other process makes the same. Raises `InputError`."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with place.with_name(f".{place.name}.lock").open("w") as lock:
-        hold(lock.fileno(), f"{place} is being made by another process; wait for it")
-        yield
 
 
 def _make(harness: Harness, place: Path) -> None:

@@ -182,6 +182,7 @@ class _Suite:
                     "where it is another endpoint"
                 )
             where = s.user_url or s.base_url
+            stated(s.user_model, where)  # an unknown one is told of now, not after hours
             found["user"] = Remote("user", s.user_model, where, usable=True, **waits)
         return found
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from provegym.errors import InputError, ProvegymError
+from provegym.errors import InputError, ProvegymError, Unrenderable
 from provegym.llm.hermes import as_text, with_objects
 from provegym.rollout.parse import parse
 from provegym.rollout.reply import Reply
@@ -214,16 +214,26 @@ class LocalPolicies:
     def prompt_ids(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[int]:
         """The conversation as the model reads it, up to where it is to go on.
 
-        A chat template that knows no tools gets them as text.
+        A chat template that knows no tools gets them as text. Raises `Unrenderable`.
         """
+        from jinja2 import TemplateError  # comes with transformers' templates
+
         known = self._knows_tools
-        ids = self._tokenizer.apply_chat_template(
-            with_objects(messages) if known else as_text(messages, tools),
-            tools=(tools or None) if known else None,
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=False,
-        )
+        shown = with_objects(messages) if known else as_text(messages, tools)
+        try:
+            ids = self._tokenizer.apply_chat_template(
+                shown,
+                tools=(tools or None) if known else None,
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=False,
+            )
+        except (TemplateError, TypeError) as error:  # a template may add a text to a number
+            told = " ".join(str(error).split())[:300]
+            roles = ", ".join(message["role"] for message in messages[:8])
+            raise Unrenderable(
+                f"the model's chat template refuses a conversation of {roles}: {told}"
+            ) from error
         return list(ids)
 
     def reply(self, read: int, new_ids: list[int]) -> Reply:

@@ -22,6 +22,7 @@ from typing import Any
 
 import httpx2
 import openai
+from openai.types import Model
 
 from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError, UnknownName
 from provegym.llm.client import address
@@ -287,17 +288,36 @@ def stated(model: str, base_url: str | None, api_key: str | None = None) -> dict
     """What an endpoint's list of models tells of one besides its name, "" where it tells nothing:
     `template_hash` and `weights_hash`, as `provegym serve-model` does.
 
-    Raises `UnknownName` where it lists models, and this one is not among them.
+    Raises `UnknownName` where it lists models, this one is not among them, and asked for a word
+    under that name, the endpoint knows none: an alias need not be listed.
     """
-    told = {"template_hash": "", "weights_hash": ""}
+    with openai.OpenAI(**address(base_url, api_key), max_retries=0, timeout=CONNECT) as client:
+        listed = _listed(client)
+        if listed and model not in listed and not _answers(client, model):
+            raise UnknownName("model", model, list(listed)[:20])
+    card = listed.get(model)
+    return {name: str(getattr(card, name, "")) for name in ("template_hash", "weights_hash")}
+
+
+def _listed(client: openai.OpenAI) -> dict[str, Model]:
+    """An endpoint need not list its models; a down one is told of when it is asked."""
     try:
-        with openai.OpenAI(**address(base_url, api_key), max_retries=0, timeout=CONNECT) as client:
-            listed = {m.id: m for m in client.models.list()}
+        return {model.id: model for model in client.models.list()}
     except openai.OpenAIError:
-        return told  # an endpoint need not list its models; a down one is told of when it is asked
-    if listed and model not in listed:
-        raise UnknownName("model", model, list(listed)[:20])
-    return {name: str(getattr(listed.get(model), name, "")) for name in told}
+        return {}
+
+
+def _answers(client: openai.OpenAI, model: str) -> bool:
+    """Whether the endpoint knows a model of that name; other mistakes are told when it is asked."""
+    try:
+        client.chat.completions.create(
+            model=model, messages=[{"role": "user", "content": "Hi."}], max_tokens=1
+        )
+    except openai.NotFoundError:
+        return False
+    except openai.OpenAIError:
+        pass
+    return True
 
 
 def _now() -> float:

@@ -16,7 +16,7 @@ import inspect
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from email.parser import BytesHeaderParser
 from types import TracebackType
@@ -101,11 +101,17 @@ class ScriptedServer:
     """The server, in a thread of its own; a context manager.
 
     It answers by `script` where there is one, else with `answers` in turn, the last one for ever.
-    `seen` are the requests so far, `peak` is the most that were open at once.
+    `seen` are the requests so far, `peak` is the most that were open at once. It lists `models`, or
+    has no such list.
     """
 
-    def __init__(self, script: Script | None = None, answers: list[Response] | None = None) -> None:
-        self.script, self.answers = script, answers or []
+    def __init__(
+        self,
+        script: Script | None = None,
+        answers: list[Response] | None = None,
+        models: Sequence[str] = (),
+    ) -> None:
+        self.script, self.answers, self.models = script, answers or [], models
         self.seen: list[Seen] = []
         self.peak = 0
         self._open = 0
@@ -188,6 +194,11 @@ class ScriptedServer:
         head, _, fields = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
         headers = BytesHeaderParser().parsebytes(fields)
         text = await reader.readexactly(int(headers["Content-Length"] or 0))
+        if self.models and b"/models " in head:
+            cards = [{"id": name, "object": "model"} for name in self.models]
+            listed = {"object": "list", "data": cards}
+            await _respond(writer, Response(body=json.dumps(listed).encode()))
+            return True
         if b"/chat/completions " not in head:
             await _respond(writer, fails(404, "only chat completions are served here"))
             return True

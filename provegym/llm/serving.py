@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from provegym.errors import InfrastructureError, UnknownName
+from provegym.errors import InfrastructureError, UnknownName, Unrenderable
 from provegym.llm.request import Asked, BadRequest, read
 from provegym.llm.scripted import events
 from provegym.rollout.reply import Limited, Policy, PolicyFactory, Reply, aclose
@@ -77,6 +77,8 @@ class _Server:
             return _error(str(error), "invalid_request", param=error.param)
         except RecursionError:
             return _error("the request is nested too deeply to be rendered", "invalid_request")
+        except Unrenderable as error:
+            return _error(str(error), "invalid_request", param="messages")
         except InfrastructureError as fault:
             return _error(str(fault), "fault", 500)
         if reply.overflow:

@@ -102,6 +102,18 @@ def hold(handle: int, told: str) -> None:
         raise InputError(told) from error
 
 
+@contextlib.contextmanager
+def alone(path: Path, told: str) -> Iterator[None]:
+    """Hold the lock of the file `path` (made, and never removed) for the block.
+
+    Raises `InputError`, with what is `told`, where another process has it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        hold(file.fileno(), told)
+        yield
+
+
 def cannot_write(path: Path, error: OSError) -> InputError:
     """What to tell of a file that cannot be written, and what to do."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)

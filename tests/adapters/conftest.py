@@ -12,10 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from provegym import worlds
 from provegym.servers import SERVERS
-from provegym.types import Task
-from provegym.world.session import Session
 from tests.adapters import kiosk
 
 HERE = Path(__file__).parent
@@ -36,22 +33,3 @@ def _kiosk() -> Iterator[None]:
     with patch.dict(SERVERS):
         kiosk.register()
         yield
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Session]]:
-    """The sessions that this process opens; after the test none of them may be open."""
-    from provegym.train import sessions
-
-    found: list[Session] = []
-    real = worlds.open_session
-
-    def open_session(task: Task) -> Session:
-        found.append(real(task))
-        return found[-1]
-
-    monkeypatch.setattr(worlds, "open_session", open_session)
-    sessions.opener.cache_clear()
-    yield found
-    sessions.opener.cache_clear()
-    assert all(session.closed for session in found)

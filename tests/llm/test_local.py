@@ -15,7 +15,7 @@ transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 
 from provegym import worlds  # noqa: E402
-from provegym.errors import InputError  # noqa: E402
+from provegym.errors import InputError, Unrenderable  # noqa: E402
 from provegym.llm.local import BatchedGenerator, LocalPolicies, hf_policy  # noqa: E402
 from provegym.records import encode, write_atomic  # noqa: E402
 from provegym.rollout.run import rollout_file  # noqa: E402
@@ -264,6 +264,21 @@ def test_a_conversation_longer_than_the_models_context_overflows(tmp_path: Path)
     assert len(hf_policy(path).prompt_ids(ASK, TOOLS)) == 48
     assert not ask(hf_policy(path, max_new_tokens=16)).overflow
     assert ask(hf_policy(path, max_new_tokens=17)).overflow
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        ("{{ raise_exception('no system role here') }}", "no system role here"),
+        ("{{ messages[0].content + 1 }}", "can only concatenate str"),
+        ("{{ messages[0].nothing.at.all }}", "has no attribute 'nothing'"),
+    ],
+)
+def test_a_conversation_that_the_template_refuses_is_our_fault_and_says_why(
+    template: str, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Unrenderable, match=f"refuses a conversation of user: .*{why}"):
+        ask(hf_policy(saved(tmp_path, template)))
 
 
 def test_a_checkpoint_without_a_chat_template_is_refused(tmp_path: Path) -> None:

@@ -22,11 +22,12 @@ import pytest
 uvicorn = pytest.importorskip("uvicorn")
 
 from provegym.cli import call  # noqa: E402
-from provegym.errors import InputError  # noqa: E402
+from provegym.errors import InputError, Unrenderable  # noqa: E402
 from provegym.gateway.guard import Guard  # noqa: E402
 from provegym.gateway.http import background  # noqa: E402
 from provegym.gateway.settings import Settings  # noqa: E402
 from provegym.llm.relay import stated  # noqa: E402
+from provegym.llm.scripted import Response, ScriptedServer, fails, says  # noqa: E402
 from provegym.llm.serving import Card, app, vllm_command  # noqa: E402
 from provegym.records import encode, write_atomic  # noqa: E402
 from provegym.rollout.reply import Policy, PolicyFactory, Reply, ToolCall  # noqa: E402
@@ -251,6 +252,17 @@ def test_the_verb_eval_names_the_listed_models_where_the_wanted_is_not_among_the
     assert not asked
 
 
+def test_a_model_that_is_served_under_a_name_besides_the_listed_is_taken() -> None:
+    def script(request: dict[str, Any]) -> Response:
+        return says("Hello.") if request["model"] == "alias" else fails(404, "no such model")
+
+    with ScriptedServer(script, models=["long/name"]) as endpoint:
+        assert stated("alias", endpoint.url) == {"template_hash": "", "weights_hash": ""}
+        with pytest.raises(InputError, match="unknown model 'other'; known: long/name"):
+            stated("other", endpoint.url)
+        assert endpoint.requests[0]["max_tokens"] == 1
+
+
 def checkpoint(parent: Path) -> Path:
     """A policy that knows nothing."""
     from provegym.train import models, tiny
@@ -258,6 +270,18 @@ def checkpoint(parent: Path) -> Path:
     tokenizer = tiny.tokenizer(["<|im_start|>user\nPay.<|im_end|>"])
     models.save(tiny.model(tokenizer, width=32), tokenizer, parent / "policy")
     return parent / "policy"
+
+
+def test_a_conversation_that_the_chat_template_refuses_is_the_clients_mistake() -> None:
+    def refuses(task: Task, seed: int) -> Policy:
+        async def policy(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
+            raise Unrenderable("the model's chat template refuses a conversation of system: no")
+
+        return policy
+
+    with serving(refuses) as client, pytest.raises(openai.BadRequestError, match="refuses") as told:
+        client.chat.completions.create(model="mine", messages=ASK)
+    assert told.value.param == "messages"
 
 
 def test_a_saved_policy_is_served_in_its_own_rendering(tmp_path: Path) -> None:

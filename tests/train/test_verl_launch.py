@@ -136,6 +136,8 @@ def test_versions_gpus_and_data_are_each_named(
         ("machine.sequence_parallel=3", "sequence_parallel = 3 does not divide machine.gpus = 8"),
         ("model.path=./nothing", "model.path: no model at ./nothing"),
         ("run.tasks=.", "run.tasks: . is no file of tasks"),
+        ("run.out=/dev/null", "run.out: /dev/null is no folder"),
+        ("run.out=/dev/null/run", "run.out: /dev/null is no folder"),
     ],
 )
 def test_what_cannot_work_anywhere_is_named_in_a_dry_run(
@@ -153,6 +155,7 @@ def test_what_cannot_work_anywhere_is_named_in_a_dry_run(
         ("grpo.preset=papr", "grpo.preset: unknown preset 'papr'"),
         ("grpo.lerning_rate=1", "grpo.lerning_rate is not a setting; did you mean learning_rate?"),
         ("grpo.group_size=1", "grpo.group_size is 1"),
+        ("grpo.group_size=1000000000", "grpo.group_size is 1000000000"),
         ("grpo.max_response_tokens=40000", "qwen3-4b.toml: an episode may have 52384 tokens"),
         ("model.calls=xml", "model.calls is 'xml', should be 'hermes' or 'granite'"),
         ("sessions.url=x", "sessions.url: 'x' is no base URL; write it like http://127.0.0.1:8765"),

@@ -184,6 +184,11 @@ class Connection:
         if isinstance(error, MCPError) and error.code not in LOST:
             where = f"server {self.name} is no MCP server ({url or self.told.command})"
             return self._not_opened(f"{where}; it answered the first request with", error)
+        if self._exit_code() == 0:
+            return NotOpened(
+                f"server {self.name} is no MCP server ({self.told.command}); it ended at once, "
+                "with exit code 0, where one waits for requests on its standard input"
+            )
         return None
 
     def _not_opened(self, what: str, error: BaseException) -> NotOpened:

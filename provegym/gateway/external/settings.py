@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from provegym.errors import InputError, UnknownName
+from provegym.errors import InputError, UnknownName, seen
 from provegym.gateway.external import files
 
 FILE = "provegym.toml"
@@ -136,7 +136,7 @@ def check(name: str, told: External, home: Path, at: str) -> None:
     they stand.
     """
     if not NAME.fullmatch(name):
-        raise InputError(f"{at}: {NAMED}")
+        raise InputError(f"{at}: {NAMED}, not {seen(name)}")
     if bool(told.command.strip()) == bool(told.url):
         raise InputError(f"{at}: give either `command` or `url`")
     try:

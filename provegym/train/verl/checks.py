@@ -28,7 +28,11 @@ def problems(settings: Settings) -> Iterator[str]:
 
 
 def _files(settings: Settings) -> Iterator[str]:
-    """Tasks and a local model that are not there."""
+    """Tasks and a local model that are not there, and a folder that cannot be made."""
+    out = settings.run.folder
+    first = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not first.is_dir():
+        yield f"run.out: {first} is no folder; choose another place for the run"
     for name, path in _sources(settings).items():
         if not Path(path).exists():
             yield f"run.{name}: {path} does not exist; make it with `provegym synth --out {path}`"

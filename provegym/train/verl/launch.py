@@ -14,6 +14,7 @@ from msgspec import Struct
 from provegym import records
 from provegym.errors import InfrastructureError, InputError, ManifestMismatch
 from provegym.evals.process import ended, tied
+from provegym.records.files import alone
 from provegym.train.verl import command, episodes, rows
 from provegym.train.verl.checks import problems
 from provegym.train.verl.device import environment
@@ -46,6 +47,11 @@ def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Train
     for problem in problems(settings):
         raise InputError(problem)
     folder = settings.run.folder
+    with alone(folder / ".lock", f"{folder} is in use by another process; choose another run.out"):
+        return _launch(settings, folder, show, note)
+
+
+def _launch(settings: Settings, folder: Path, show: Show, note: Callable[[str], None]) -> Trained:
     _claim(settings, folder)
     for split, source in _splits(settings).items():
         with show(f"rows of {split}") as advance:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 from provegym import config
 from provegym.errors import InputError
 from provegym.rewards import presets
-from provegym.section import Count, Natural, Positive, Section, Share
+from provegym.section import Count, Group, Natural, Positive, Section, Share
 
 Calls = Literal["hermes", "granite"]
 Device = Literal["cuda", "cpu"]
@@ -80,7 +80,7 @@ class Grpo(Section):
 
     steps: Count = 350
     prompts_per_step: Count = 16
-    group_size: Annotated[int, Field(ge=2)] = 16
+    group_size: Group = 16
     learning_rate: Positive
     """One for each model in the paper."""
     kl: Annotated[float, Field(ge=0)] = 0.01

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,26 +38,6 @@ def told(*turns: Turn, **fields: Any) -> Task:
 
 def ground(name: str, number: int, **arguments: Any) -> GroundCall:
     return GroundCall(f"g{number}", name, arguments)
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Session]]:
-    """The sessions that were opened; after the test none of them may be open."""
-    from provegym.train.sessions import opener
-
-    sessions: list[Session] = []
-    real = worlds.open_session
-
-    def open_session(task: Task) -> Session:
-        sessions.append(real(task))
-        return sessions[-1]
-
-    monkeypatch.setattr(worlds, "open_session", open_session)
-    opener.cache_clear()
-    yield sessions
-    opener.cache_clear()
-    assert sessions
-    assert all(session.closed for session in sessions)
 
 
 @pytest.fixture
