@@ -7,7 +7,8 @@ writes at random (reports at verl #1581 and #4818, ToolRL #10).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from itertools import accumulate, pairwise
+from math import isfinite, sqrt
 from statistics import fmean
 from typing import Any
 
@@ -16,7 +17,12 @@ Rows = Sequence[Mapping[str, Any]]
 WINDOW = 5
 """Steps that are judged together (ours: single steps of few groups are noisy)."""
 FALLEN = 0.5
-"""The reward has collapsed below this share of the best window's."""
+"""The reward has collapsed below this share of the best window's..."""
+BY_CHANCE = 5.0
+"""... if it fell by more standard errors than this: a step of few groups earns more or less by the
+tasks that it drew..."""
+LONGER = (WINDOW, 2 * WINDOW, 4 * WINDOW)
+"""... in windows of one of these lengths: where steps differ much, a fall needs more of them."""
 SILENT = 0.98
 """Share of episodes without a call from which calls count as vanished..."""
 TALKED = 0.7
@@ -31,10 +37,9 @@ def collapse(rows: Rows) -> str:
         return "a loss, gradient or KL that is no number"
     if len(rows) < 2 * WINDOW:
         return ""
+    if fall := next(filter(None, (_fall(rows, window) for window in LONGER)), ""):
+        return fall
     first, last = rows[:WINDOW], rows[-WINDOW:]
-    rewards, best = _mean(last, "reward"), max(_rewards(rows))
-    if best > 0 and rewards < FALLEN * best:
-        return f"the reward fell to {rewards:.3f} from {best:.3f}"
     if _mean(last, "abstention") >= SILENT and _mean(first, "abstention") < TALKED:
         return "the policy makes no call any more"
     if _mean(last, "entropy") > max(WILD, 3 * _mean(first, "entropy")):
@@ -53,10 +58,30 @@ def earned(rows: Rows) -> float:
     return _mean(rows[-WINDOW:], "reward")
 
 
-def _rewards(rows: Rows) -> list[float]:
-    """The mean reward of each whole window, a window a step."""
-    ends = range(WINDOW, len(rows) + 1)
-    return [_mean(rows[end - WINDOW : end], "reward") for end in ends]
+def _fall(rows: Rows, window: int) -> str:
+    """What the last window earned less than the best one, where that is a collapse."""
+    means = _rewards(rows, window)
+    if len(means) <= window:
+        return ""
+    best, last = max(means), means[-1]
+    if best > 0 and last < FALLEN * best and best - last > BY_CHANCE * _noise(rows, window):
+        return f"the reward fell to {last:.3f} from {best:.3f}"
+    return ""
+
+
+def _noise(rows: Rows, window: int) -> float:
+    """The standard error of the difference of two windows, from how much neighbouring steps differ,
+    so that a slow rise or fall is no noise (von Neumann's mean square successive difference).
+    """
+    steps = pairwise(_rewards(rows, 1))
+    return sqrt(fmean((b - a) ** 2 for a, b in steps) / window)
+
+
+def _rewards(rows: Rows, window: int = WINDOW) -> list[float]:
+    """The mean reward of each whole window of steps in which anything was scored."""
+    known = (float(row["reward"]) for row in rows if row.get("reward") is not None)
+    sums = list(accumulate(known, initial=0.0))
+    return [(end - start) / window for start, end in zip(sums, sums[window:], strict=False)]
 
 
 def _mean(rows: Rows, key: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -42,6 +43,28 @@ def test_a_reward_below_half_of_the_best_window_is_a_collapse() -> None:
     fallen = rows(*[0.6] * 5, *[0.24] * 5)
     assert stability.collapse(fallen) == "the reward fell to 0.240 from 0.600"
     assert stability.collapse(fallen[:9]) == ""  # too early to tell
+
+
+def test_a_reward_that_varies_with_the_tasks_of_a_step_is_no_collapse() -> None:
+    """Each step earns 0.6 or nothing by its tasks alone, as with few groups of mixed tasks."""
+    alarms = 0
+    for seed in range(100):
+        rnd = Random(seed)
+        run = rows(*(rnd.choice((0.0, 0.1, 0.3, 0.6)) for _ in range(60)))
+        alarms += any(stability.collapse(run[:end]) for end in range(len(run) + 1))
+    assert alarms <= 3
+
+
+def test_a_collapse_of_such_a_run_is_told_within_twenty_steps() -> None:
+    told = 0
+    for seed in range(100):
+        rnd = Random(seed)
+        learnt = [rnd.choice((0.1, 0.3, 0.4, 0.6)) for _ in range(30)]
+        lost = [rnd.choice((0.0, 0.05)) for _ in range(30)]
+        run = rows(*learnt, *lost)
+        assert not stability.collapse(run[:30])
+        told += any(stability.collapse(run[:end]) for end in range(31, 51))
+    assert told >= 95
 
 
 def test_a_number_that_is_none_is_told_at_once() -> None:
