@@ -32,6 +32,8 @@ from provegym import (
 )
 from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
+    MOST_TEMPERATURE,
+    MOST_TOKENS,
     Concurrency,
     Json,
     Preset,
@@ -262,10 +264,14 @@ def rollout(
         str | None, typer.Option(help="Endpoint of openai:MODEL; its key is OPENAI_API_KEY.")
     ] = None,
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Of a model; the endpoint's own if not given.")
+        float | None,
+        typer.Option(
+            min=0, max=MOST_TEMPERATURE, help="Of a model; the endpoint's own if not given."
+        ),
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of one message of a model.")
+        int | None,
+        typer.Option(min=1, max=MOST_TOKENS, help="Most tokens of one message of a model."),
     ] = None,
     trials: Trials = 1,
     concurrency: Concurrency = 16,

@@ -11,7 +11,16 @@ import typer
 
 from provegym import tables, terminal
 from provegym.errors import InputError
-from provegym.options import Concurrency, Json, Seed, Trials, example
+from provegym.options import (
+    A_MONTH,
+    MOST_TEMPERATURE,
+    MOST_TOKENS,
+    Concurrency,
+    Json,
+    Seed,
+    Trials,
+    example,
+)
 
 if TYPE_CHECKING:
     from provegym.evals.comparison import Comparison
@@ -65,12 +74,20 @@ Source = Annotated[
     Path | None, typer.Option(help="A checkout of T-Eval, whose scorers are then used.")
 ]
 Limit = Annotated[int, typer.Option(min=0, help="Items of each part; 0 takes all.")]
-Temperature = Annotated[float | None, typer.Option(min=0, help="The benchmark's own if not given.")]
-MostTokens = Annotated[int | None, typer.Option(min=1, help="Most tokens of one message.")]
-Timeout = Annotated[
-    float, typer.Option(min=1, help="Seconds for one answer, or for one turn of an agent.")
+Temperature = Annotated[
+    float | None,
+    typer.Option(min=0, max=MOST_TEMPERATURE, help="The benchmark's own if not given."),
 ]
-Patience = Annotated[float, typer.Option(min=0, help="Seconds to wait for a silent endpoint.")]
+MostTokens = Annotated[
+    int | None, typer.Option(min=1, max=MOST_TOKENS, help="Most tokens of one message.")
+]
+Timeout = Annotated[
+    float,
+    typer.Option(min=1, max=A_MONTH, help="Seconds for one answer, or for one turn of an agent."),
+]
+Patience = Annotated[
+    float, typer.Option(min=0, max=A_MONTH, help="Seconds to wait for a silent endpoint.")
+]
 Template = Annotated[
     str, typer.Option(help="Hash of the chat template, where the endpoint does not state it.")
 ]
@@ -232,9 +249,9 @@ def _cells(row: Result) -> Sequence[object]:
     return (
         f"{row.suite}/{row.part}",
         score.n,
-        f"{score.mean:.3f}",
-        f"{score.low:.3f} to {score.high:.3f}",
-        *("-" if bound is None else f"{bound:.3f}" for bound in (row.floor, row.ceiling)),
+        f"{score.mean:z.3f}",
+        f"{score.low:z.3f} to {score.high:z.3f}",
+        *("-" if bound is None else f"{bound:z.3f}" for bound in (row.floor, row.ceiling)),
         row.states.get("overflow", 0),
         row.states.get("user_fault", 0),
     )
@@ -257,14 +274,15 @@ def results_in(place: Path) -> Path | None:
 
 
 def of_results(after: Path, against: Path | None, json: bool) -> None:
-    """Compare two files of results, or show one; `against` may be the folder of an evaluation."""
+    """Compare two files of results, or show one; either may be the folder of an evaluation."""
     from provegym.evals.results import compare, read
 
-    if after.suffix != ".json":
+    file = results_in(after)
+    if file is None and after.suffix != ".json":
         raise InputError(
             f"say what to measure {str(after)!r} on: a suite with --suite, or a file of traces"
         )
-    found = read(after)
+    found = read(file or after)
     if against is None:
         terminal.as_json(found) if json else show(found)
         return
@@ -291,7 +309,7 @@ def _tested(found: Comparison | None) -> tuple[str, str, str]:
     """A difference with its p-value, alone and corrected for all that are shown."""
     if found is None:
         return "-", "-", "-"
-    return str(found.gain), f"{found.p:.3f}", f"{found.holm:.3f}"
+    return str(found.gain), f"{found.p:z.3f}", f"{found.holm:z.3f}"
 
 
 def of_traces(tasks: Path, traces: Path, against: Path | None, json: bool) -> None:

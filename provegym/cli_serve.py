@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from provegym import terminal
 from provegym.errors import InputError, UnknownName
-from provegym.options import Seed, Servers, example
+from provegym.options import MOST_TEMPERATURE, MOST_TOKENS, Seed, Servers, example
 from provegym.types import MOST_AT_ONCE
 
 if TYPE_CHECKING:
@@ -223,9 +223,11 @@ def serve_model(
     name: Annotated[str | None, typer.Option(help="What clients call it; the folder's.")] = None,
     host: Annotated[str, typer.Option(help="Address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any.")] = 8000,
-    temperature: Annotated[float, typer.Option(min=0, help="Of all answers; 0 is greedy.")] = 0.0,
+    temperature: Annotated[
+        float, typer.Option(min=0, max=MOST_TEMPERATURE, help="Of all answers; 0 is greedy.")
+    ] = 0.0,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of one message.")
+        int | None, typer.Option(min=1, max=MOST_TOKENS, help="Most tokens of one message.")
     ] = None,
     token: Token = None,
     allow_host: AllowHost = None,

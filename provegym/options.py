@@ -9,6 +9,9 @@ import typer
 
 from provegym.types import MOST_AT_ONCE, MOST_SEED, MOST_TRIALS
 
+MOST_TEMPERATURE, MOST_TOKENS, A_MONTH = 100, 2**31 - 1, 30 * 86_400
+"""Beyond these a number is a slip, or infinite; tokens are those of one message, times seconds."""
+
 Tasks = Annotated[Path, typer.Option(help="Tasks with their ground truth (JSON Lines).")]
 Traces = Annotated[Path, typer.Option(help="Traces of any policy on them (JSON Lines).")]
 ScoresOut = Annotated[Path, typer.Option("--out", help="Where the scores go (JSON Lines).")]

@@ -224,7 +224,7 @@ def show_run(summary: RunSummary) -> None:
     show_tasks(summary.heldout, "Held-out tasks")
     both = (summary.before.report, summary.after.report)
     show_measures(both, summary.gain, ("before", "after"))
-    first, last = ("-" if end is None else f"{end:.3f}" for end in summary.reward)
+    first, last = ("-" if end is None else f"{end:z.3f}" for end in summary.reward)
     line(
         f"training reward: {first} in the first fifth of {summary.steps} steps, {last} in the last"
     )

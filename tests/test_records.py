@@ -128,6 +128,15 @@ def test_a_task_without_schema_counts_as_schema_1(tmp_path: Path) -> None:
     assert list(records.read(path, Task)) == [Task("a", "abstention", (Turn("hi"),))]
 
 
+def test_a_device_is_no_file_of_records(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.jsonl"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"endless\.jsonl: it is a device"):
+        next(records.read(endless, Row))
+    with pytest.raises(InputError, match="it is a device"):
+        records.content_hash(endless)
+
+
 @pytest.mark.parametrize("name", ["absent.jsonl", "."])
 def test_a_file_that_cannot_be_opened_is_one_clear_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"cannot read .*: (No such file|Is a directory)"):

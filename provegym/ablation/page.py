@@ -147,7 +147,7 @@ def means(trained: Sequence[Trained]) -> str:
 
 
 def _mean(found: Any) -> str:
-    return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]" if found.n else "-"
+    return f"{found.mean:z.3f} [{found.low:z.3f}, {found.high:z.3f}]" if found.n else "-"
 
 
 def differences(policy: str, trained: Sequence[Trained], seen: dict[str, Difference]) -> str:
@@ -169,9 +169,9 @@ def _gain(seen: Difference | None) -> str:
         return "-"
     if seen.at_edge:
         return f"*{seen.at_edge}*"
-    told = f"{seen.gain.mean:+.3f} [{seen.gain.low:+.3f}, {seen.gain.high:+.3f}]"
+    told = f"{seen.gain.mean:+z.3f} [{seen.gain.low:+z.3f}, {seen.gain.high:+z.3f}]"
     shown = f"**{told}**" if seen.differs else told
-    return f"{shown}, p {seen.holm:.3f}, {seen.seeds} seeds"
+    return f"{shown}, p {seen.holm:z.3f}, {seen.seeds} seeds"
 
 
 def training(trained: Sequence[Trained]) -> str:

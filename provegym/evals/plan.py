@@ -101,12 +101,12 @@ def chosen(suites: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The parts of each suite, from SUITE and SUITE/PART. Raises `UnknownName`."""
     found: dict[str, tuple[str, ...]] = {}
     for text in suites:
-        name, _, part = text.partition("/")
+        name, parted, part = text.partition("/")
         if name not in SUITES:
             raise UnknownName("suite", name, list(SUITES))
-        if part and part not in PARTS[name]:
+        if parted and part not in PARTS[name]:
             raise UnknownName(f"part of {name}", part, list(PARTS[name]))
-        new = (part,) if part else tuple(PARTS[name])
+        new = (part,) if parted else tuple(PARTS[name])
         found[name] = tuple(dict.fromkeys((*found.get(name, ()), *new)))
     return found
 

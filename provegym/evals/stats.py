@@ -35,7 +35,7 @@ class Estimate(Struct, frozen=True):
     se: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.mean:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
 
 
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"), 0)

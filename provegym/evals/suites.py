@@ -110,9 +110,9 @@ class _Suite:
 
     def results(self) -> list[Result]:
         """A result for each part, the floor and the ceiling beside it."""
-        bounds = {policy: self.bound(policy) for policy in POLICIES}
         self.tell(f"{self.suite.name}: {self.settings.model}")
-        items = by_part(self.asked())
+        items = by_part(self.asked())  # first: an endpoint that is down is told of at once
+        bounds = {policy: self.bound(policy) for policy in POLICIES}
         shared = self.pins()
         found = [
             result(
@@ -156,12 +156,19 @@ class _Suite:
         found = self.played(player, self.folder, self.settings.trials)
         check(self.remotes)
         if missing := self.missing(found, self.settings.trials):
-            raise InfrastructureError(
-                f"{self.suite.name}: {len(missing)} items were not answered because of the "
-                f"endpoint ({', '.join(missing[:3])}, ...), and are not scored; the same command "
-                "asks for them again"
-            )
+            raise InfrastructureError(self.unanswered(missing))
         return found
+
+    def unanswered(self, missing: Sequence[str]) -> str:
+        """What to tell of items that could not be had; parts of our own share their episodes."""
+        what, who = "items", "agent" if self.agent else "endpoint"
+        if self.own:
+            what, missing = "episodes", list(dict.fromkeys(m.partition("/")[2] for m in missing))
+        named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
+        return (
+            f"{self.suite.name}: {len(missing)} {what} were not answered because of the {who} "
+            f"({named}), and are not scored; the same command asks for them again"
+        )
 
     @property
     def traffic(self) -> list[Traffic]:

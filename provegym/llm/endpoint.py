@@ -19,7 +19,7 @@ from provegym.errors import EndpointDown, ModelFault
 from provegym.llm.cache import Cache
 from provegym.llm.completion import Completion, decode
 from provegym.llm.dialect import Dialect, Request
-from provegym.llm.failures import PATH, Trouble, judge, never_answered, overflowed
+from provegym.llm.failures import PATH, Trouble, down, judge, never_answered, overflowed
 from provegym.llm.ledger import Ledger, Spent
 from provegym.seeding import rng
 
@@ -119,11 +119,7 @@ class Endpoint:
                 raise ModelFault(f"model {request.model!r}: {found.told} (attempt {failed})")
             pause = found.pause or own_pause(request, failed)
             if _now() - since + pause > self._patience and not by_itself:
-                raise EndpointDown(
-                    f"the endpoint of model {request.model!r} took no request for "
-                    f"{_now() - since:.0f} s: {found.told}; run the same command again later: "
-                    "what is finished is kept"
-                )
+                raise down(request.model, _now() - since, found, self._patience)
             self._ledger.retries += 1
             self._news.waiting(found.told, failed, pause)
             await asyncio.sleep(pause)

@@ -59,6 +59,16 @@ class Trouble(Struct, frozen=True):
     pause: float | None = None
 
 
+def down(model: str, waited: float, trouble: Trouble, patience: float) -> EndpointDown:
+    """That an endpoint took no request for longer than it is waited for, or asks for more."""
+    asks = trouble.pause if trouble.pause and waited + trouble.pause > patience else 0
+    more = f" and asks for {asks:,.0f} s more (patience: {patience:g} s)" if asks else ""
+    return EndpointDown(
+        f"the endpoint of model {model!r} took no request for {waited:.0f} s{more}: "
+        f"{trouble.told}; run the same command again later: what is finished is kept"
+    )
+
+
 def judge(error: openai.OpenAIError, model: str) -> Trouble | ProvegymError | None:
     """What an error of the client means: try again, or raise what is returned.
 

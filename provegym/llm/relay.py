@@ -28,7 +28,7 @@ from provegym.errors import EndpointDown, InputError, ModelFault, ProvegymError,
 from provegym.llm.client import address
 from provegym.llm.completion import Completion, decode, on_the_wire, to_reply
 from provegym.llm.endpoint import CONNECT, FIRST_PAUSE, LONGEST_PAUSE, SILENT, News
-from provegym.llm.failures import PATH, Trouble, judge, never_answered
+from provegym.llm.failures import PATH, Trouble, down, judge, never_answered
 from provegym.llm.scripted import Json, Response, ScriptedServer, fails
 from provegym.rollout.parse import json_object
 from provegym.rollout.reply import Policy, Reply
@@ -159,11 +159,7 @@ class Remote:
             if alone > self.retries:
                 raise ModelFault(f"model {self.model!r}: {found.told} (attempt {failed})")
             if _now() - since + pause > self.patience:
-                raise EndpointDown(
-                    f"the endpoint of model {self.model!r} took no request for "
-                    f"{_now() - since:.0f} s: {found.told}; run the same command again later: "
-                    "what is finished is kept"
-                )
+                raise down(self.model, _now() - since, found, self.patience)
             self.traffic.retries += 1
             self._news.waiting(found.told, failed, pause)
             await asyncio.sleep(pause)

@@ -47,6 +47,7 @@ def app(make: PolicyFactory, card: Card, keep: int = 4) -> Starlette:
         routes=[
             Route("/v1/chat/completions", server.complete, methods=["POST"]),
             Route("/v1/models", server.models),
+            Route("/v1/models/{name:path}", server.model),
             Route("/health", lambda request: JSONResponse({"status": "ok"})),
         ],
         exception_handlers={HTTPException: _no_such_thing, Exception: _broken},
@@ -58,12 +59,22 @@ class _Server:
         self._make, self._card, self._keep = make, card, keep
         self._recent: OrderedDict[str, Policy] = OrderedDict()
         self._slots = asyncio.Semaphore(keep)
+        self._answered = 0
 
     async def models(self, request: Request) -> Response:
         """The one model, with hashes of its weights and of how it renders conversations."""
+        return JSONResponse({"object": "list", "data": [self._shown()]})
+
+    async def model(self, request: Request) -> Response:
+        """The one model, by its name."""
+        name = request.path_params["name"]
+        if name != self._card.id:
+            return _unknown(name, self._card.id)
+        return JSONResponse(self._shown())
+
+    def _shown(self) -> dict[str, Any]:
         told = {"object": "model", "created": 0, "owned_by": "provegym"}
-        fields = {name: getattr(self._card, name) for name in Card.__struct_fields__}
-        return JSONResponse({"object": "list", "data": [fields | told]})
+        return {name: getattr(self._card, name) for name in Card.__struct_fields__} | told
 
     async def complete(self, request: Request) -> Response:
         """One chat completion."""
@@ -83,7 +94,8 @@ class _Server:
             return _error(str(fault), "fault", 500)
         if reply.overflow:
             return _error("the conversation is longer than the context", "context_length_exceeded")
-        completion = _completion(reply, self._card.id, len(asked.messages))
+        self._answered += 1
+        completion = _completion(reply, self._card.id, self._answered, len(asked.messages))
         if asked.request.stream:
             options = asked.request.stream_options
             usage = bool(options and options.include_usage)
@@ -105,8 +117,10 @@ class _Server:
                 self._recent.popitem(last=False)
 
 
-def _completion(reply: Reply, model: str, place: int) -> dict[str, Any]:
-    """A reply in the protocol's form; calls without an id get one that is unique so far."""
+def _completion(reply: Reply, model: str, number: int, place: int) -> dict[str, Any]:
+    """A reply in the protocol's form, the server's `number`th. Calls without an id get one by their
+    message's `place`, so that no two of a conversation have the same.
+    """
     calls = [
         {
             "id": call.id or f"call_{place}_{number}",
@@ -126,7 +140,7 @@ def _completion(reply: Reply, model: str, place: int) -> dict[str, Any]:
     finish = "tool_calls" if calls else "length" if reply.cut else "stop"
     choice = {"index": 0, "message": message, "finish_reason": finish}
     return {
-        "id": f"chatcmpl-{place}",
+        "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": model,

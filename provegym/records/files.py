@@ -60,6 +60,8 @@ def beside(path: Path, name: str, suffix: str = ".jsonl") -> Path:
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
     """An open file of bytes. Raises `InputError` where it cannot be read."""
+    if path.is_char_device() or path.is_block_device():
+        raise InputError(f"cannot read {path}: it is a device, which need not end; give a file")
     try:
         file = path.open("rb")
     except OSError as error:

@@ -76,7 +76,7 @@ def _measured(found: Contest, metric: str, name: str, style: str) -> Iterator[st
 
 def _last(run: Run) -> str:
     values = [row["reward"] for row in run.curves if row.get("reward") is not None]
-    return f"{ends(values)[1]:.3f}" if values else ""
+    return f"{ends(values)[1]:z.3f}" if values else ""
 
 
 def _share(found: Yield) -> str:
@@ -111,7 +111,7 @@ def _contest(name: str, found: Contest, names: tuple[str, str]) -> str:
     rows = [
         [marked(metric), str(seen.gain.n),
          *(estimated(side.estimates.get(metric)) for side in found.sides),
-         estimated(seen.gain, change=True), Cell(f"{seen.holm:.3f}", strong=seen.differs)]
+         estimated(seen.gain, change=True), Cell(f"{seen.holm:z.3f}", strong=seen.differs)]
         for metric, seen in found.differences.items()
     ]  # fmt: skip
     says = " minus ".join(names)

@@ -52,7 +52,7 @@ def example(run: Run, task_id: str) -> str:
 
 def _side(policy: Policy, task: Task) -> str:
     reward = rewards(policy.measures)[task.id]
-    head = f'<h4>{escape(policy.name)} <span class="tag">reward {reward:.3f}</span></h4>'
+    head = f'<h4>{escape(policy.name)} <span class="tag">reward {reward:z.3f}</span></h4>'
     return f'<div class="side">{head}{"".join(_turns(task, policy.traces[task.id]))}</div>'
 
 

@@ -217,7 +217,7 @@ def _curve(frame: Frame, steps: Sequence[int], values: Sequence[float], kind: st
 
 def _interval(frame: Frame, y: float, name: str, found: Interval, k: int) -> str:
     mean, low, high = (frame.x(value) for value in found)
-    told = f"{name} {found[0]:.3f}, 95 % interval {found[1]:.3f} to {found[2]:.3f}"
+    told = f"{name} {found[0]:z.3f}, 95 % interval {found[1]:z.3f} to {found[2]:z.3f}"
     return (
         f'<g class="s{k}"><title>{escape(told)}</title>'
         f'<line class="whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'

@@ -105,7 +105,7 @@ def _reward(curves: Sequence[Mapping[str, Any]]) -> Iterable[str]:
     if values:
         first, last = ends(values)
         yield card(
-            "Training reward", f"{first:.3f} → {last:.3f}", "first and last fifth of the steps"
+            "Training reward", f"{first:z.3f} → {last:z.3f}", "first and last fifth of the steps"
         )
 
 

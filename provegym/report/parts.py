@@ -50,12 +50,12 @@ def _cell(value: object) -> str:
 
 def number(value: object) -> str:
     """Floats with three places, nothing for None, all else as it is."""
-    return f"{value:.3f}" if isinstance(value, float) else "" if value is None else str(value)
+    return f"{value:z.3f}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def signed(value: float) -> str:
     """A change: three places and always a sign."""
-    return f"{value:+.3f}"
+    return f"{value:+z.3f}"
 
 
 def human(name: str) -> str:

@@ -207,6 +207,8 @@ def test_suites_are_taken_whole_or_in_parts() -> None:
         plan.chosen(["mmlu"])
     with pytest.raises(UnknownName, match="miss_func"):
         plan.chosen(["bfcl/easy"])
+    with pytest.raises(UnknownName, match="unknown part of bfcl ''"):
+        plan.chosen(["bfcl/"])
 
 
 def test_a_forecast_multiplies_what_one_item_was_measured_to_take(

@@ -30,6 +30,10 @@ def test_the_wilson_interval_of_eight_in_ten() -> None:
     assert found.high == pytest.approx(0.9433, abs=1e-4)
 
 
+def test_nothing_is_shown_with_a_sign() -> None:
+    assert str(Estimate(-0.0001, -0.0004, 0.0, 8)) == "0.000 [0.000, 0.000]"
+
+
 def test_no_episodes_give_no_number() -> None:
     assert share(0, 0) == NOTHING or math.isnan(share(0, 0).mean)
     assert mean({}).n == 0

@@ -221,6 +221,15 @@ def test_a_model_that_is_not_served_is_not_found() -> None:
     assert told.value.code == "model_not_found"
 
 
+def test_a_model_is_found_by_its_name_and_each_answer_has_an_id_of_its_own() -> None:
+    with serving(pays) as client:
+        assert client.models.retrieve("mine").id == "mine"
+        with pytest.raises(openai.NotFoundError, match="unknown model 'other'; known: mine"):
+            client.models.retrieve("other")
+        asked = [client.chat.completions.create(model="mine", messages=ASK) for _ in range(3)]
+    assert len({answer.id for answer in asked}) == 3
+
+
 def test_the_list_of_models_states_what_a_result_pins() -> None:
     with serving(pays) as client:
         found = stated("mine", str(client.base_url))

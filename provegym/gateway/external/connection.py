@@ -184,12 +184,23 @@ class Connection:
         if isinstance(error, MCPError) and error.code not in LOST:
             where = f"server {self.name} is no MCP server ({url or self.told.command})"
             return self._not_opened(f"{where}; it answered the first request with", error)
+        if self._exit_code() is not None and (word := self._misplaced()):
+            return NotOpened(
+                f"server {self.name} does not start: it runs in a folder of its own, and {word!r} "
+                f"is one of {self._home}; write it as {HOME}/{word}"
+            )
         if self._exit_code() == 0:
             return NotOpened(
                 f"server {self.name} is no MCP server ({self.told.command}); it ended at once, "
                 "with exit code 0, where one waits for requests on its standard input"
             )
         return None
+
+    def _misplaced(self) -> str:
+        """A file of the command that lies beside provegym.toml alone; empty for none."""
+        words = [word for word in self.told.words if not Path(word).is_absolute()]
+        there = (word for word in words if (self._home / word).is_file())
+        return next((word for word in there if not (self.folder / word).exists()), "")
 
     def _not_opened(self, what: str, error: BaseException) -> NotOpened:
         return NotOpened(without(f"{what}: {_why(error)}", self._secrets()))

@@ -193,6 +193,16 @@ def test_what_cannot_be_added_is_said_in_one_line_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_lies_beside_the_settings_alone_is_told_with_how_to_write_it(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "desk.py").write_text("")
+    ran = provegym("add", "desk", "--command", f"{sys.executable} desk.py")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert ran.err.endswith("write it as {home}/desk.py\n")
+
+
 RAW = Path(__file__).with_name("raw.py")
 
 
