@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.crm.state import Crm, violations
 from provegym.world.fields import cents, money
 from tests.servers.crm_desk import Desk, desk
+from tests.servers.talk import agree
 
 # -- leads -------------------------------------------------------------------------------------
 
@@ -212,11 +213,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ]
 
     one, two = desk(), desk()
-    for name, given in calls(one):
-        one.ok(name, **given)
-    for name, given in reversed(calls(two)):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
+    agree(one, calls(one), two, calls(two))
 
 
 # -- the invariants themselves -----------------------------------------------------------------

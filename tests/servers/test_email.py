@@ -6,6 +6,7 @@ from typing import Any
 
 from provegym.servers.email.state import violations
 from tests.servers.email_desk import desk
+from tests.servers.talk import agree
 
 # -- sending -----------------------------------------------------------------------------------
 
@@ -209,8 +210,4 @@ def test_the_order_of_independent_writes_does_not_show_in_the_changes() -> None:
     ]
     if second.is_starred:
         calls[3] = ("mark_email", {"email_id": second.id, "mark": "unstarred"})
-    for name, given in calls:
-        one.ok(name, **given)
-    for name, given in reversed(calls):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
+    agree(one, calls, two)

@@ -15,6 +15,7 @@ from provegym.servers.iot_devices.sensing import conditions, holds, spoken, valu
 from provegym.servers.iot_devices.state import Sensor
 from provegym.servers.iot_devices.views import watts
 from tests.servers.iot_devices_home import calm, hub
+from tests.servers.talk import agree
 
 # -- commands ------------------------------------------------------------------------------
 
@@ -357,11 +358,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
 
     one, two = calm(), calm()
     calls, again = writes(one), writes(two)
-    for tool, call in calls:
-        one.ok(tool, **call)
-    for tool, call in reversed(again):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, calls, two, again)
 
 
 # -- how the tools read ----------------------------------------------------------------------

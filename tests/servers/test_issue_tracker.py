@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.issue_tracker.state import Tracker, violations
 from provegym.servers.issue_tracker.workflows import WORKFLOWS, path_to
 from tests.servers.issue_tracker_board import Board, board
+from tests.servers.talk import agree
 
 # -- workflows ---------------------------------------------------------------------------------
 
@@ -263,11 +264,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ]
 
     one, two = board(), board()
-    for name, given in calls(one):
-        one.ok(name, **given)
-    for name, given in reversed(calls(two)):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
+    agree(one, calls(one), two, calls(two))
 
 
 def _break_history(t: Tracker) -> None:

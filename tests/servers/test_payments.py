@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.payments.state import due_of, tax_on, violations
 from provegym.world.fields import money
 from tests.servers.payments_office import Till, till
+from tests.servers.talk import agree
 
 # -- invoices and payments -----------------------------------------------------------------------
 
@@ -195,11 +196,7 @@ def test_the_same_writes_in_either_order_give_the_same_changes() -> None:
         ),
     ]
     one, two = till(), till()
-    for tool, call in writes:
-        one.ok(tool, **call)
-    for tool, call in reversed(writes):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
 
 
 # -- what holds in every world -------------------------------------------------------------------

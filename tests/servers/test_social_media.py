@@ -6,6 +6,7 @@ from typing import Any
 
 from provegym.servers.social_media.invariants import violations
 from tests.servers.social_media_desk import Desk, desk
+from tests.servers.talk import agree
 
 # -- feed and search ---------------------------------------------------------------------------
 
@@ -327,8 +328,4 @@ def test_the_order_of_independent_writes_does_not_show_in_the_changes() -> None:
         ("answer_follow_request", {"user_id": third.id, "decision": "accept"}),
         ("create_social_list", {"title": "Lamp lovers"}),
     ]
-    for name, given in calls:
-        one.ok(name, **given)
-    for name, given in reversed(calls):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
+    agree(one, calls, two)

@@ -6,6 +6,7 @@ from typing import Any
 
 from provegym.servers.team_chat.access import can_read
 from tests.servers.chat_desk import Desk, desk
+from tests.servers.talk import agree
 
 # -- channels ----------------------------------------------------------------------------------
 
@@ -185,8 +186,4 @@ def test_the_order_of_independent_writes_does_not_show_in_the_changes() -> None:
         ("create_channel", {"name": "lamps"}),
         ("invite_to_channel", {"channel_id": channel.id, "member_id": member.id}),
     ]
-    for name, given in calls:
-        one.ok(name, **given)
-    for name, given in reversed(calls):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
+    agree(one, calls, two)

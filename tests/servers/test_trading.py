@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from provegym.seeding import rng
+from provegym.servers.trading import SERVER
 from provegym.servers.trading.state import commission, violations
 from provegym.servers.trading.venues import (
     Exchange,
@@ -18,7 +19,9 @@ from provegym.servers.trading.venues import (
     next_open,
 )
 from provegym.world.fields import money
-from tests.servers.trading_desk import Floor, floor, sample
+from provegym.world.sample import arguments
+from tests.servers.talk import agree
+from tests.servers.trading_desk import Floor, floor
 
 # -- exchanges and numbers -----------------------------------------------------------------------
 
@@ -262,18 +265,15 @@ def test_readers_see_orders_matched_against_the_prices_they_are_shown() -> None:
 
 
 def test_the_same_writes_in_either_order_give_the_same_changes() -> None:
+    alert = arguments(SERVER.tools["create_price_alert"], floor().desk, rng(1, "alert"))
     writes = [
         ("place_trade_order", _buy(floor())),
         ("place_trade_order", _sell(floor())),
         ("cancel_trade_order", {"order_id": floor().order().id}),
-        ("create_price_alert", sample(floor(), "create_price_alert", rng(1, "alert"))),
+        ("create_price_alert", alert),
     ]
     one, two = floor(), floor()
-    for tool, call in writes:
-        one.ok(tool, **call)
-    for tool, call in reversed(writes):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
     assert len(one.session.changes()["trading.fills"]) == 2
 
 

@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.travel_booking import SERVER
 from provegym.servers.travel_booking.invariants import violations
 from provegym.servers.travel_booking.rules import is_active
+from tests.servers.talk import agree
 from tests.servers.travel_desk import Desk, desk
 
 Scenario = Callable[[Desk], dict[str, Any]]
@@ -247,11 +248,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ("check_in_passenger", _check_in(d, 0)),
     ]
     one, two = desk(), desk()
-    for tool, given in writes:
-        one.ok(tool, **given)
-    for tool, given in reversed(writes):
-        two.ok(tool, **given)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
     assert len(one.session.changes()["travel_booking.payments"]) == 2
 
 

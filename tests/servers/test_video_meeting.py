@@ -13,6 +13,7 @@ from provegym.servers.video_meeting.desk import talk
 from provegym.servers.video_meeting.rules import violations
 from provegym.servers.video_meeting.state import Meeting, overlap
 from provegym.world.explore import Walk
+from tests.servers.talk import agree
 from tests.servers.video_meeting_lobby import Hall, hall
 
 # -- planning and coming in --------------------------------------------------------------------
@@ -280,8 +281,4 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ),
         ("control_meeting_recording", {"meeting_id": full.id, "action": "stop"}),
     ]
-    for tool, call in writes:
-        one.ok(tool, **call)
-    for tool, call in reversed(writes):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
