@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from provegym.servers.banking import SERVER
 from provegym.servers.banking.state import Account, Bank, Card, Transaction
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -16,24 +17,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Desk(NamedTuple):
+@dataclass(frozen=True)
+class Desk(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     bank: Bank
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
 
     def account(self, index: int = 0, **equal: Any) -> Account:
         found = [a for a in self.bank.my_accounts() if _equals(a, equal)]
@@ -76,9 +64,3 @@ def desk(seed: int = 11) -> Desk:
     bank = session.state("banking")
     assert isinstance(bank, Bank)
     return Desk(session, bank)
-
-
-def sample(d: Desk, tool: str, rnd: Any) -> dict[str, Any]:
-    make = SERVER.tools[tool].sample
-    assert make is not None
-    return make(d.bank, rnd)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from provegym.servers.crm import SERVER
 from provegym.servers.crm.state import Company, Contact, Crm, Deal, Lead, Pipeline
-from provegym.world.sample import arguments
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -18,27 +17,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Desk(NamedTuple):
+@dataclass(frozen=True)
+class Desk(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     crm: Crm
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
-
-    def code(self, tool: str, **arguments: Any) -> str:
-        return str(self.refused(tool, **arguments)["code"])
 
     def pipeline(self, name: str = "New Business") -> Pipeline:
         return self.crm.pipelines.where(name=name)[0]
@@ -90,7 +73,3 @@ def desk(seed: int = 11) -> Desk:
     crm = session.state("crm")
     assert isinstance(crm, Crm)
     return Desk(session, crm)
-
-
-def sample(d: Desk, tool: str, rnd: Random) -> dict[str, Any]:
-    return arguments(SERVER.tools[tool], d.crm, rnd)

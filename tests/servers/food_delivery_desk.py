@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from provegym.servers.food_delivery import SERVER
 from provegym.servers.food_delivery.service import closed_problem, item_problem
 from provegym.servers.food_delivery.state import FoodApp, MenuItem, Restaurant
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache(maxsize=80)
@@ -17,16 +17,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Desk(NamedTuple):
+@dataclass(frozen=True)
+class Desk(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     app: FoodApp
-
-    def ok(self, tool: str, /, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
 
     def empty(self) -> None:
         """Throw out what is in the cart."""

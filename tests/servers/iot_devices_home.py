@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from provegym.servers.iot_devices import SERVER
 from provegym.servers.iot_devices.state import Device, House, Room, Scene, Sensor
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -18,30 +19,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Hub(NamedTuple):
+@dataclass(frozen=True)
+class Hub(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     house: House
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        self._keep()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return msgspec.json.decode(result.json())
-
-    def _keep(self) -> None:
-        """Make rows that the test itself wrote part of the state, so that no call undoes them."""
-        self.session.restore(self.session.snapshot())
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        self._keep()
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
 
     def device(self, name: str, **state: Any) -> Device:
         """The device of that name, brought into a state that obeys, and then into `state`."""

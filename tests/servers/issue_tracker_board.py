@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from provegym.servers.issue_tracker import SERVER
 from provegym.servers.issue_tracker.rules import sprint_row
 from provegym.servers.issue_tracker.state import Issue, Project, Sprint, Tracker
 from provegym.servers.issue_tracker.workflows import CLOSED
-from provegym.world.sample import arguments
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -20,27 +19,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Board(NamedTuple):
+@dataclass(frozen=True)
+class Board(Talk):
     """One session and the typed view of it. Project 0 is tested, 1 reviewed, 2 simple."""
 
-    session: Session
     tracker: Tracker
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
-
-    def code(self, tool: str, **arguments: Any) -> str:
-        return str(self.refused(tool, **arguments)["code"])
 
     def project(self, place: int) -> Project:
         return list(self.tracker.projects)[place]
@@ -95,7 +78,3 @@ def board(seed: int = 11) -> Board:
     tracker = session.state("issue_tracker")
     assert isinstance(tracker, Tracker)
     return Board(session, tracker)
-
-
-def sample(b: Board, tool: str, rnd: Random) -> dict[str, Any]:
-    return arguments(SERVER.tools[tool], b.tracker, rnd)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from provegym.servers.maps import SERVER
 from provegym.servers.maps.routing import Options, closed_roads, find_route
 from provegym.servers.maps.state import Atlas, Mode, Place, Road, SavedRoute
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -17,24 +17,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Desk(NamedTuple):
+@dataclass(frozen=True)
+class Desk(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     atlas: Atlas
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
 
     def in_area(self, name: str) -> Place:
         """An operating place of the area of that name."""
@@ -68,9 +55,3 @@ def desk(seed: int = 11) -> Desk:
     atlas = session.state("maps")
     assert isinstance(atlas, Atlas)
     return Desk(session, atlas)
-
-
-def sample(d: Desk, tool: str, rnd: Any) -> dict[str, Any]:
-    make = SERVER.tools[tool].sample
-    assert make is not None
-    return make(d.atlas, rnd)

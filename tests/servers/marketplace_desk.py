@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from provegym.servers.marketplace import SERVER
 from provegym.servers.marketplace.state import Listing, Market, Purchase
 from provegym.servers.marketplace.trade import status_of
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache(maxsize=80)
@@ -18,16 +18,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Desk(NamedTuple):
+@dataclass(frozen=True)
+class Desk(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     market: Market
-
-    def ok(self, tool: str, /, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
 
     def listings(self, wanted: Callable[[Listing], bool], status: str = "active") -> list[Listing]:
         """Listings in that state that fit."""

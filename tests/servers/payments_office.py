@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
-from typing import Any, NamedTuple
 
 from provegym.servers.payments import SERVER
 from provegym.servers.payments.state import (
@@ -18,9 +17,8 @@ from provegym.servers.payments.state import (
     card_status,
     due_of,
 )
-from provegym.world.sample import arguments
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -28,24 +26,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Till(NamedTuple):
+@dataclass(frozen=True)
+class Till(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     office: Office
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
 
     def customer(self, status: str = "active", tax_rate: int | None = None) -> Customer:
         """A customer of that kind with a working card."""
@@ -93,8 +78,3 @@ def till(seed: int = 11) -> Till:
     office = session.state("payments")
     assert isinstance(office, Office)
     return Till(session, office)
-
-
-def sample(t: Till, tool: str, rnd: Random) -> dict[str, Any]:
-    """The tool's own sample, completed from the types where it has none."""
-    return arguments(SERVER.tools[tool], t.office, rnd)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from provegym.servers.retail_chain import SERVER
 from provegym.servers.retail_chain.state import Chain, Product, StockLevel, Store, Transfer
 from provegym.servers.retail_chain.stock import available, reservation_status, space
 from provegym.servers.retail_chain.tools_stores import serves
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache(maxsize=80)
@@ -19,16 +20,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Office(NamedTuple):
+@dataclass(frozen=True)
+class Office(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     chain: Chain
-
-    def ok(self, tool: str, /, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
 
     def store(self, level: StockLevel) -> Store:
         return self.chain.stores[level.store_id]

@@ -15,6 +15,7 @@ from provegym.servers.banking.numbers import (
 from provegym.servers.banking.state import Account, violations
 from provegym.world.fields import money
 from tests.servers.bank_desk import Desk, desk
+from tests.servers.talk import agree, declared
 
 # -- refusals ----------------------------------------------------------------------------------
 
@@ -259,11 +260,7 @@ def _drain(d: Desk, account: Account) -> None:
     d.ok("transfer_between_accounts", **_transfer(d, from_account_id=account.id, amount=free))
 
 
-def _declared() -> list[tuple[str, str]]:
-    return [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-
-
-@pytest.mark.parametrize(("tool", "code"), _declared())
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 1, 11])
 def test_each_declared_refusal_occurs_in_a_seeded_world(tool: str, code: str, seed: int) -> None:
     d = desk(seed)
@@ -333,11 +330,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ("repay_loan", _repayment(d)),
     ]
     one, two = desk(), desk()
-    for tool, arguments in writes:
-        one.ok(tool, **arguments)
-    for tool, arguments in reversed(writes):
-        two.ok(tool, **arguments)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
     assert len(one.session.changes()["banking.transactions"]) == 2 * 7 + 1
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
 from datetime import date, timedelta
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from provegym.seeding import rng
-from provegym.servers.budget import SERVER
 from provegym.servers.budget.books import occurrence
 from provegym.servers.budget.invariants import violations
 from provegym.servers.budget.state import Frequency
 from provegym.world.fields import cents, money
-from provegym.world.sample import arguments
-from tests.servers.budget_desk import Desk, desk, world
-from tests.servers.elsewhere import digests_elsewhere
+from tests.servers.budget_desk import Desk, desk
 
 # -- expenses and categories -------------------------------------------------------------------
 
@@ -260,28 +253,9 @@ def test_a_bill_over_a_hard_limit_is_posted_once_more_is_planned() -> None:
 # -- what holds in every world -------------------------------------------------------------------
 
 
-def test_the_budget_has_exactly_twelve_tools() -> None:
-    assert list(SERVER.tools) == [
-        "get_budget_report",
-        "close_budget_month",
-        "list_budget_categories",
-        "update_budget_category",
-        "list_expenses",
-        "record_expense",
-        "update_expense",
-        "record_income",
-        "list_recurring_items",
-        "post_recurring_item",
-        "list_savings_goals",
-        "move_goal_savings",
-    ]
-
-
 @pytest.mark.parametrize("seed", range(10))
-def test_a_seeded_world_is_large_lawful_and_varied(seed: int) -> None:
+def test_a_seeded_world_is_varied(seed: int) -> None:
     d = desk(seed)
-    assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
-    assert list(violations(d.home)) == []
     for status in ("due", "scheduled", "paused", "ended"):
         assert d.item_of(status)
     for status in ("saving", "reached", "closed"):
@@ -289,65 +263,3 @@ def test_a_seeded_world_is_large_lawful_and_varied(seed: int) -> None:
     assert d.ok("list_budget_categories", standing="archived")["total"] == 2
     assert any(e.status == "void" for e in d.home.expenses)
     assert {i.amount > 0 for i in d.home.incomes} == {True}
-
-
-def test_two_thousand_calls_keep_the_invariants() -> None:
-    d, rnd = desk(3), rng(3, "walk")
-    outcomes = {"ok": 0, "tool_error": 0}
-    for step in range(2000):
-        tool = SERVER.tools[rnd.choice(list(SERVER.tools))]
-        given_ = arguments(tool, d.home, rnd)
-        refs = [p for p in tool.parameters if p.ref and p.name in given_]
-        if refs and rnd.random() < 0.2:
-            p = rnd.choice(refs)
-            given_[p.name] = d.home.table_of(p.ref or "").any_id(rnd)
-        outcomes[d.session.call(tool.name, given_).outcome] += 1
-        if step % 40 == 0:
-            assert list(violations(d.home)) == []
-    assert list(violations(d.home)) == []
-    assert outcomes["ok"] > 1000
-    assert outcomes["tool_error"] > 100
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    good = dict.fromkeys(SERVER.tools, 0)
-    for seed in range(40):
-        d = desk(seed)
-        for name, tool in SERVER.tools.items():
-            call = arguments(tool, d.home, rng(seed, "sample", name))
-            good[name] += d.session.fork().call(name, call).outcome == "ok"
-    assert min(good.values()) >= 28, good
-
-
-def test_a_sampled_search_finds_something() -> None:
-    for seed in range(8):
-        d = desk(seed)
-        for name in ("list_expenses", "list_recurring_items", "list_savings_goals"):
-            call = arguments(SERVER.tools[name], d.home, rng(seed, "search", name))
-            assert d.ok(name, **call)["total"] > 0, (name, seed)
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("budget", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest
-
-
-def test_each_phrase_says_all_that_the_call_needs() -> None:
-    rnd, d = rng(6, "phrases"), desk(6)
-    for name, tool in SERVER.tools.items():
-        sampled = {k for _ in range(60) for k in arguments(tool, d.home, rnd)}
-        for phrase in tool.phrases:
-            optional = set(re.findall(r"\[[^\]]*\{(\w+)\}[^\]]*\]", phrase))
-            slots = set(re.findall(r"\{(\w+)\}", phrase))
-            assert slots - optional == tool.required, (name, phrase)
-            assert sampled <= slots, (name, phrase)
-
-
-def test_schemas_and_default_results_are_short() -> None:
-    # four characters a token is a safe reading of JSON for the tokenizers in use
-    texts = [json.dumps(msgspec.to_builtins(t.schema)) for t in SERVER.tools.values()]
-    assert sum(map(len, texts)) / 4 < 4500
-    for seed in range(6):
-        for name, tool in SERVER.tools.items():
-            if tool.effect == "read":
-                assert len(desk(seed).session.call(name, {}).json()) < 1000, name

@@ -12,6 +12,7 @@ from provegym.servers.budget.invariants import violations
 from provegym.servers.budget.state import Budget, Goal
 from provegym.world.fields import money
 from tests.servers.budget_desk import Desk, desk
+from tests.servers.talk import agree, declared
 
 Scenario = Callable[[Desk], dict[str, Any]]
 
@@ -151,9 +152,7 @@ def _voided(d: Desk) -> str:
 
 
 @pytest.mark.parametrize("seed", [0, 11])
-@pytest.mark.parametrize(
-    ("tool", "code"), [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-)
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 def test_each_declared_refusal_occurs_in_a_seeded_world(tool: str, code: str, seed: int) -> None:
     d = desk(seed)
     assert d.refused(tool, **SCENARIOS[tool, code](d))["code"] == code
@@ -191,11 +190,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ("close_budget_month", {"month": d.month(2).month}),
     ]
     one, two = desk(), desk()
-    for tool, call in writes:
-        one.ok(tool, **call)
-    for tool, call in reversed(writes):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
     assert len(one.session.changes()["budget.report_lines"]) == len(list(d.home.categories))
 
 

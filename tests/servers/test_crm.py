@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import msgspec
 import pytest
 
-from provegym.seeding import rng
-from provegym.servers.crm import SERVER
 from provegym.servers.crm.state import Crm, violations
-from provegym.world.explore import Walk
 from provegym.world.fields import cents, money
-from tests.servers.crm_desk import Desk, desk, sample, world
-from tests.servers.elsewhere import digests_elsewhere
+from tests.servers.crm_desk import Desk, desk
+from tests.servers.talk import agree
 
 # -- leads -------------------------------------------------------------------------------------
 
@@ -192,49 +188,15 @@ def test_searches_find_people_and_companies_by_name() -> None:
 # -- the whole ---------------------------------------------------------------------------------
 
 
-def test_there_are_sixteen_tools() -> None:
-    assert len(SERVER.tools) == 16
-
-
-def test_a_long_walk_keeps_every_invariant() -> None:
-    for seed in (0, 1):
-        d = desk(seed)
-        walk = Walk(SERVER, d.session, rng(seed, "walk"))
-        for i, _ in enumerate(walk.steps(1000)):
-            if i % 50 == 0:
-                assert list(violations(d.crm)) == []
-        assert list(violations(d.crm)) == []
-
-
-@pytest.mark.parametrize("name", SERVER.tools)
-def test_sampled_arguments_succeed_in_most_worlds_and_fit_the_phrases(name: str) -> None:
-    good, sampled = 0, set[str]()
-    for seed in range(40):
-        d = desk(seed)
-        given = sample(d, name, rng(seed, "sample", name))
-        sampled |= set(given)
-        good += d.session.call(name, given).outcome == "ok"
-    assert good >= 30
-    for phrase in SERVER.tools[name].phrases:
-        assert sampled <= set(re.findall(r"\{(\w+)\}", phrase))
-
-
-def test_seeded_worlds_are_large_sound_and_have_distinct_names() -> None:
+def test_the_rows_of_a_seeded_world_have_distinct_names() -> None:
     for seed in range(20):
         crm = desk(seed).crm
-        assert list(violations(crm)) == []
-        assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
         for names in (
             [deal.title for deal in crm.deals],
             [contact.name for contact in crm.contacts],
             [lead.name for lead in crm.leads],
         ):
             assert len(set(names)) == len(names)
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("crm", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest
 
 
 def test_independent_writes_in_either_order_give_the_same_changes() -> None:
@@ -251,22 +213,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ]
 
     one, two = desk(), desk()
-    for name, given in calls(one):
-        one.ok(name, **given)
-    for name, given in reversed(calls(two)):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
-
-
-def test_schemas_and_default_results_are_short() -> None:
-    schemas = msgspec.json.encode([t.schema for t in SERVER.tools.values()])
-    assert len(schemas) / 4 < 4500
-    for seed in range(5):
-        d, rnd = desk(seed), rng(seed, "short")
-        for name, tool in SERVER.tools.items():
-            if tool.effect == "read":
-                result = d.session.call(name, sample(d, name, rnd))
-                assert len(result.json()) < 1200, (name, len(result.json()))
+    agree(one, calls(one), two, calls(two))
 
 
 # -- the invariants themselves -----------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.crm import SERVER
 from provegym.servers.crm.rules import next_stage
 from tests.servers.crm_desk import Desk, desk
+from tests.servers.talk import declared
 
 Scenario = Callable[[Desk], dict[str, Any]]
 SCENARIOS: dict[tuple[str, str], Scenario] = {}
@@ -186,15 +187,7 @@ SCENARIOS |= {
 }  # fmt: skip
 
 
-def _declared() -> list[tuple[str, str]]:
-    return [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-
-
-def test_each_declared_refusal_has_a_scenario() -> None:
-    assert set(SCENARIOS) == set(_declared())
-
-
-@pytest.mark.parametrize(("tool", "code"), _declared())
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 11])
 def test_each_declared_refusal_occurs(tool: str, code: str, seed: int) -> None:
     d = desk(seed)

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from provegym.seeding import rng
-from provegym.servers.email import SERVER
 from provegym.servers.email.state import violations
-from provegym.world.explore import Walk
-from provegym.world.sample import arguments
-from provegym.world.world import World
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.email_desk import desk, world
-
-
-def test_there_are_exactly_seventeen_tools() -> None:
-    assert len(SERVER.tools) == 17
-
-
-def test_seeded_worlds_are_large_and_sound() -> None:
-    for seed in range(6):
-        assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
-        assert not list(violations(desk(seed).mail))
-
+from tests.servers.email_desk import desk
+from tests.servers.talk import agree
 
 # -- sending -----------------------------------------------------------------------------------
 
@@ -226,31 +210,4 @@ def test_the_order_of_independent_writes_does_not_show_in_the_changes() -> None:
     ]
     if second.is_starred:
         calls[3] = ("mark_email", {"email_id": second.id, "mark": "unstarred"})
-    for name, given in calls:
-        one.ok(name, **given)
-    for name, given in reversed(calls):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
-
-
-def test_every_sample_mostly_succeeds() -> None:
-    for name, tool in SERVER.tools.items():
-        good = 0
-        for seed in range(40):
-            d = desk(seed)
-            given = arguments(tool, d.mail, rng(seed, "sample", name))
-            good += d.session.call(name, given).outcome == "ok"
-        assert good >= 26, name
-
-
-def test_long_walks_keep_the_invariants() -> None:
-    for seed in range(4):
-        d = desk(seed)
-        walk = Walk(SERVER, d.session, rng(seed, "walk"))
-        for _ in range(10):
-            list(walk.steps(50))
-            assert not list(violations(d.mail))
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("email", 5) == {World(5, [SERVER]).digest}
+    agree(one, calls, two)

@@ -11,6 +11,7 @@ from provegym.servers.email import SERVER
 from provegym.servers.email.post import NO_REPLY
 from provegym.servers.email.state import MAX_LABELS, UNSAFE, Attachment, Message, violations
 from tests.servers.email_desk import Desk, desk
+from tests.servers.talk import declared
 
 Scenario = Callable[[Desk], dict[str, Any]]
 
@@ -193,9 +194,7 @@ SCENARIOS: dict[tuple[str, str], Scenario] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("tool", "code"), [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-)
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 1, 11])
 def test_each_declared_refusal_occurs(tool: str, code: str, seed: int) -> None:
     d = desk(seed)

@@ -9,6 +9,7 @@ import pytest
 from provegym.servers.filesystem import SERVER
 from provegym.world.session import Session
 from tests.servers.disk_calls import ROOMY, code, disk_of, ok, roomy_seed, world
+from tests.servers.talk import declared
 
 
 def _fill(session: Session, leave: int) -> None:
@@ -132,7 +133,7 @@ SPECIAL: dict[tuple[str, str], dict[str, Any]] = {
 }
 """What to change in the arguments of BASE so that the tool is refused with the code."""
 
-DECLARED = [(t.name, code) for t in SERVER.tools.values() for code in t.refuses]
+DECLARED = declared(SERVER)
 ELSEWHERE = {("change_owner", "quota_exceeded"), ("change_owner", "no_change")}
 ELSEWHERE |= {("empty_trash", "trash_empty")}
 

@@ -18,6 +18,7 @@ from provegym.servers.food_delivery.service import (
 )
 from provegym.servers.food_delivery.state import MenuItem, Order, metres
 from tests.servers.food_delivery_desk import Desk, desk
+from tests.servers.talk import declared
 
 Arguments = dict[str, Any]
 Scenario = Callable[[Desk], Arguments | None]
@@ -263,12 +264,7 @@ REFUSALS: dict[tuple[str, str], Scenario] = {
 }
 
 
-def test_every_declared_refusal_has_a_scenario() -> None:
-    declared = {(t.name, code) for t in SERVER.tools.values() for code in t.refuses}
-    assert declared == REFUSALS.keys()
-
-
-@pytest.mark.parametrize(("name", "code"), REFUSALS)
+@pytest.mark.parametrize(("name", "code"), declared(SERVER))
 def test_a_refusal_has_its_code_and_changes_nothing(name: str, code: str) -> None:
     seen = []
     for seed in range(80):

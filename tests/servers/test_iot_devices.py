@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,15 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from provegym.seeding import rng
-from provegym.servers.iot_devices import SERVER
 from provegym.servers.iot_devices.rules import violations
 from provegym.servers.iot_devices.sensing import conditions, holds, spoken, value_at
 from provegym.servers.iot_devices.state import Sensor
 from provegym.servers.iot_devices.views import watts
-from provegym.world.sample import arguments
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.iot_devices_home import calm, hub, world
+from tests.servers.iot_devices_home import calm, hub
+from tests.servers.talk import agree
 
 # -- commands ------------------------------------------------------------------------------
 
@@ -332,58 +327,13 @@ def test_what_a_device_draws_follows_its_state() -> None:
 # -- what holds in every world ---------------------------------------------------------------
 
 
-def test_the_smart_home_has_exactly_twenty_five_tools() -> None:
-    assert len(SERVER.tools) == 25
-
-
 @pytest.mark.parametrize("seed", range(6))
-def test_a_seeded_world_is_large_sound_and_varied(seed: int) -> None:
+def test_a_seeded_world_is_varied(seed: int) -> None:
     h = hub(seed)
-    assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
-    assert list(violations(h.house)) == []
     assert {d.online for d in h.house.devices} == {True, False}
     assert {d.child_lock for d in h.house.devices} == {True, False}
     assert {a.enabled for a in h.house.automations} == {True, False}
     assert any(0 <= d.battery <= 15 for d in h.house.devices)
-
-
-def test_two_thousand_calls_keep_what_must_hold_and_leak_no_secret() -> None:
-    h, rnd = hub(3), rng(3, "walk")
-    codes = [d.setup_code for d in h.house.devices]
-    outcomes = {"ok": 0, "tool_error": 0}
-    names = list(SERVER.tools)
-    for step in range(2000):
-        tool = SERVER.tools[rnd.choice(names)]
-        call = arguments(tool, h.house, rnd)
-        refs = [p for p in tool.parameters if p.ref and p.name in call]
-        if refs and rnd.random() < 0.3:
-            chosen = rnd.choice(refs)
-            call[chosen.name] = h.house.table_of(chosen.ref or "").any_id(rnd) or "none"
-        result = h.session.call(tool.name, call)
-        outcomes[result.outcome] += 1
-        text = result.json().decode()
-        assert '"pin"' not in text
-        assert not any(code in text for code in codes)
-        if step % 100 == 0:
-            assert list(violations(h.house)) == []
-    assert list(violations(h.house)) == []
-    assert outcomes["ok"] > 1000
-    assert outcomes["tool_error"] > 100
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    good = dict.fromkeys(SERVER.tools, 0)
-    for seed in range(40):
-        for name, tool in SERVER.tools.items():
-            h = hub(seed)
-            call = arguments(tool, h.house, rng(seed, "sample", name))
-            good[name] += h.session.call(name, call).outcome == "ok"
-    assert {n: g for n, g in good.items() if g < 24} == {}
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("iot_devices", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest
 
 
 def test_independent_writes_in_either_order_give_the_same_changes() -> None:
@@ -408,39 +358,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
 
     one, two = calm(), calm()
     calls, again = writes(one), writes(two)
-    for tool, call in calls:
-        one.ok(tool, **call)
-    for tool, call in reversed(again):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, calls, two, again)
 
 
 # -- how the tools read ----------------------------------------------------------------------
-
-
-def test_each_phrase_says_all_that_the_call_needs() -> None:
-    h, rnd = hub(6), rng(6, "phrases")
-    for tool in SERVER.tools.values():
-        assert tool.sample is not None
-        sampled = {k for _ in range(40) for k in tool.sample(h.house, rnd)}
-        for phrase in tool.phrases:
-            optional = set(re.findall(r"\[[^\]]*\{(\w+)\}[^\]]*\]", phrase))
-            slots = set(re.findall(r"\{(\w+)\}", phrase))
-            assert slots - optional == tool.required, phrase
-            assert sampled <= slots, phrase
-            assert not phrase.endswith(".")
-
-
-def test_schemas_and_default_results_are_short() -> None:
-    # four characters a token is a safe reading of JSON for the tokenizers in use
-    texts = [json.dumps(msgspec.to_builtins(t.schema)) for t in SERVER.tools.values()]
-    assert sum(map(len, texts)) / 4 < 4500
-    for seed in range(4):
-        for name, tool in SERVER.tools.items():
-            if tool.effect == "read" and not tool.required:
-                assert len(hub(seed).session.call(name, {}).json()) < 1000, name
-
-
-def test_pins_and_setup_codes_are_the_secrets() -> None:
-    secrets = {n: set(t.sensitive) for n, t in SERVER.tools.items() if t.sensitive}
-    assert secrets == {"operate_door_lock": {"pin"}, "pair_device": {"setup_code"}}

@@ -11,6 +11,7 @@ from provegym.servers.iot_devices import SERVER
 from provegym.servers.iot_devices.rules import violations
 from provegym.servers.iot_devices.state import Setting
 from tests.servers.iot_devices_home import Hub, calm
+from tests.servers.talk import declared
 
 Scenario = Callable[[Hub], dict[str, Any]]
 
@@ -211,11 +212,7 @@ def _unknown(tool: str) -> Scenario:
     return lambda h: {**rest, **usual, ref: _NO[ref]}
 
 
-def _declared() -> list[tuple[str, str]]:
-    return [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-
-
-@pytest.mark.parametrize(("tool", "code"), _declared())
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 def test_each_declared_refusal_comes_about(tool: str, code: str) -> None:
     h = calm()
     make = SCENARIOS.get((tool, code)) or (_unknown(tool) if code == "not_found" else None)

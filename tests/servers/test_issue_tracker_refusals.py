@@ -9,6 +9,7 @@ import pytest
 
 from provegym.servers.issue_tracker import SERVER
 from tests.servers.issue_tracker_board import Board, board
+from tests.servers.talk import declared
 
 Scenario = Callable[[Board], dict[str, Any]]
 SCENARIOS: dict[tuple[str, str], Scenario] = {}
@@ -328,15 +329,7 @@ SCENARIOS |= {
 }  # fmt: skip
 
 
-def _declared() -> list[tuple[str, str]]:
-    return [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-
-
-def test_each_declared_refusal_has_a_scenario() -> None:
-    assert set(SCENARIOS) == set(_declared())
-
-
-@pytest.mark.parametrize(("tool", "code"), _declared())
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 11])
 def test_each_declared_refusal_occurs(tool: str, code: str, seed: int) -> None:
     b = board(seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import pairwise, permutations
 from math import pi
@@ -12,16 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from provegym.seeding import rng
-from provegym.servers.maps import SERVER
 from provegym.servers.maps.geo import EARTH_RADIUS_M, haversine, heading, metres, seconds
 from provegym.servers.maps.routing import Options, find_route
 from provegym.servers.maps.rules import violations
 from provegym.servers.maps.state import SPEEDS, Mode, Place, Road, point
 from provegym.servers.maps.views import is_open_at
 from provegym.world.table import Template
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.map_desk import Desk, desk, sample, world
+from tests.servers.map_desk import Desk, desk
 
 # -- geometry ----------------------------------------------------------------------------------
 
@@ -307,63 +303,3 @@ def test_a_saved_place_can_be_found_by_nickname_and_removed() -> None:
     assert found == [got]
     assert d.ok("remove_saved_place", saved_place_id=got["id"]) == {"removed": "Secret Spot"}
     assert d.session.changes() == {}
-
-
-# -- the tools as a whole ------------------------------------------------------------------------
-
-
-def test_there_are_exactly_sixteen_tools() -> None:
-    assert len(SERVER.tools) == 16
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    for name in SERVER.tools:
-        good = 0
-        for seed in range(40):
-            d = desk(seed)
-            arguments = sample(d, name, rng(seed, "sample", name))
-            good += d.session.call(name, arguments).outcome == "ok"
-        assert good >= 32, (name, good)
-
-
-def test_a_long_walk_keeps_the_invariants() -> None:
-    d, rnd = desk(3), rng(3, "walk")
-    names = list(SERVER.tools)
-    for step in range(2000):
-        name = rnd.choice(names)
-        arguments = sample(d, name, rnd)
-        if rnd.random() < 0.2 and "road_id" in arguments:
-            arguments["road_id"] = rnd.choice(list(d.atlas.roads)).id
-        before = len(d.session.changes()) if step % 100 == 0 else 0
-        outcome = d.session.call(name, arguments).outcome
-        assert outcome in ("ok", "tool_error", "invalid_arguments")
-        if step % 100 == 0 and SERVER.tools[name].effect == "read":
-            assert len(d.session.changes()) == before
-        if step % 100 == 99:
-            assert not list(violations(d.atlas))
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("maps", 7) == {world(7).digest}
-
-
-def test_each_phrase_says_all_that_the_call_needs() -> None:
-    rnd = rng(6, "phrases")
-    for name, tool in SERVER.tools.items():
-        sampled = {k for _ in range(60) for k in sample(desk(6), name, rnd)}
-        assert tool.required <= sampled
-        for phrase in tool.phrases:
-            optional = set(re.findall(r"\[[^\]]*\{(\w+)\}[^\]]*\]", phrase))
-            slots = set(re.findall(r"\{(\w+)\}", phrase))
-            assert slots - optional == tool.required, phrase
-            assert sampled <= slots, phrase
-
-
-def test_schemas_and_default_results_are_short() -> None:
-    texts = [json.dumps(msgspec.to_builtins(t.schema)) for t in SERVER.tools.values()]
-    assert sum(map(len, texts)) / 4 < 4500
-    for seed in range(5):
-        d = desk(seed)
-        for name, tool in SERVER.tools.items():
-            if tool.effect == "read" and not tool.required:
-                assert len(d.session.call(name, {}).json()) < 1100, name

@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.maps import SERVER
 from provegym.servers.maps.rules import violations
 from tests.servers.map_desk import Desk, desk
+from tests.servers.talk import declared
 
 Scenario = Callable[[Desk], dict[str, Any]]
 
@@ -113,7 +114,7 @@ SCENARIOS: dict[tuple[str, str], Scenario] = {
     ("remove_saved_route", "not_found"): lambda d: {"saved_route_id": "rte_none"},
 }  # fmt: skip
 
-DECLARED = [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
+DECLARED = declared(SERVER)
 
 
 @pytest.mark.parametrize(("tool", "code"), DECLARED)

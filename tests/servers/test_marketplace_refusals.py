@@ -18,6 +18,7 @@ from provegym.servers.marketplace.trade import (
     purchase_status,
 )
 from tests.servers.marketplace_desk import Desk, desk
+from tests.servers.talk import declared
 
 Arguments = dict[str, Any]
 Scenario = Callable[[Desk], Arguments | None]
@@ -203,12 +204,7 @@ REFUSALS: dict[tuple[str, str], Scenario] = {
 }
 
 
-def test_every_declared_refusal_has_a_scenario() -> None:
-    declared = {(t.name, code) for t in SERVER.tools.values() for code in t.refuses}
-    assert declared == REFUSALS.keys()
-
-
-@pytest.mark.parametrize(("name", "code"), REFUSALS)
+@pytest.mark.parametrize(("name", "code"), declared(SERVER))
 def test_a_refusal_has_its_code_and_changes_nothing(name: str, code: str) -> None:
     for seed in range(40):
         d = desk(seed)

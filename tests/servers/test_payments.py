@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from provegym.seeding import rng
-from provegym.servers.payments import SERVER
 from provegym.servers.payments.state import due_of, tax_on, violations
 from provegym.world.fields import money
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.payments_office import Till, sample, till, world
+from tests.servers.payments_office import Till, till
+from tests.servers.talk import agree
 
 # -- invoices and payments -----------------------------------------------------------------------
 
@@ -199,36 +196,15 @@ def test_the_same_writes_in_either_order_give_the_same_changes() -> None:
         ),
     ]
     one, two = till(), till()
-    for tool, call in writes:
-        one.ok(tool, **call)
-    for tool, call in reversed(writes):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
 
 
 # -- what holds in every world -------------------------------------------------------------------
 
 
-def test_the_office_has_exactly_ten_tools() -> None:
-    assert list(SERVER.tools) == [
-        "search_billing_customers",
-        "list_customer_cards",
-        "list_invoices",
-        "create_invoice",
-        "set_invoice_status",
-        "charge_invoice",
-        "list_customer_payments",
-        "refund_customer_payment",
-        "set_webhook_subscription",
-        "list_webhook_events",
-    ]
-
-
 @pytest.mark.parametrize("seed", range(12))
-def test_a_seeded_world_is_large_sound_and_varied(seed: int) -> None:
+def test_a_seeded_world_is_varied(seed: int) -> None:
     t = till(seed)
-    assert sum(len(x.rows) for x in world(seed).templates.values()) >= 300
-    assert list(violations(t.office)) == []
     assert {i.status for i in t.office.invoices} == {
         *("draft", "open", "paid", "void", "uncollectible"),
     }
@@ -239,46 +215,3 @@ def test_a_seeded_world_is_large_sound_and_varied(seed: int) -> None:
     assert all(row.created_at < start for row in rows)
     for p in t.office.payments:
         assert p.created_at > t.office.invoices[p.invoice_id].finalized_at
-
-
-def test_default_results_are_short() -> None:
-    for seed in range(4):
-        t = till(seed)
-        for name, tool in SERVER.tools.items():
-            if tool.effect == "read" and not tool.required:
-                size = len(t.session.call(name, {}).json())
-                assert size < 1150, (name, size)
-
-
-def test_two_thousand_calls_keep_the_books() -> None:
-    t, rnd = till(3), rng(3, "walk")
-    outcomes: Counter[str] = Counter()
-    for step in range(2000):
-        tool = rnd.choice(list(SERVER.tools))
-        outcomes[t.session.call(tool, sample(t, tool, rnd)).outcome] += 1
-        if step % 50 == 0:
-            assert list(violations(t.office)) == []
-    assert list(violations(t.office)) == []
-    assert outcomes["ok"] > 1000
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    good: Counter[str] = Counter()
-    for seed in range(40):
-        for name in SERVER.tools:
-            t = till(seed)
-            good[name] += t.session.call(name, sample(t, name, rng(seed, name))).outcome == "ok"
-    assert min(good[name] for name in SERVER.tools) >= 32, good
-
-
-def test_a_sampled_search_finds_something() -> None:
-    for seed in range(10):
-        for name in ("list_invoices", "list_customer_payments", "list_webhook_events"):
-            t = till(seed)
-            got = t.ok(name, **sample(t, name, rng(seed, "search", name)))
-            assert got["total"] > 0, (name, seed)
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("payments", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest

@@ -12,6 +12,7 @@ from provegym.servers.payments import SERVER
 from provegym.servers.payments.state import due_of, violations
 from provegym.world.fields import money
 from tests.servers.payments_office import Till, till
+from tests.servers.talk import declared
 
 Scenario = Callable[[Till], dict[str, Any]]
 
@@ -116,9 +117,7 @@ SCENARIOS: dict[tuple[str, str], Scenario] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("tool", "code"), [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-)
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 1, 11])
 def test_each_declared_refusal_occurs_in_a_seeded_world(tool: str, code: str, seed: int) -> None:
     t = till(seed)

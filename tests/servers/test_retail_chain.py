@@ -2,21 +2,16 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import date, datetime, timedelta
-from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from provegym.seeding import rng
-from provegym.servers.retail_chain import SERVER
 from provegym.servers.retail_chain.checks import violations
 from provegym.servers.retail_chain.prices import discounted, rank, rule_status
 from provegym.servers.retail_chain.state import Chain, PriceRule, Product
 from provegym.servers.retail_chain.stock import all_held, held, store_status
 from provegym.world.fields import cents
-from provegym.world.sample import arguments
-from tests.servers.elsewhere import digests_elsewhere
 from tests.servers.retail_chain_office import Office, office, world
 
 LAMP = Product("prd_1", "Lamp", "lighting", 1999, 1000)
@@ -118,20 +113,9 @@ def test_a_rule_replaces_the_one_for_the_same_goods_and_store() -> None:
 # -- the server as a whole -----------------------------------------------------------------------
 
 
-def test_there_are_11_tools_that_say_all_a_sample_may_give() -> None:
-    assert len(SERVER.tools) == 11
-    for seed in range(20):
-        for tool in SERVER.tools.values():
-            given_ = tool.sample(office(seed).chain, Random(seed)) if tool.sample else {}
-            for phrase in tool.phrases:
-                assert all(f"{{{name}}}" in phrase for name in given_), phrase
-
-
-def test_seeded_chains_are_sound_large_and_name_their_rows_apart() -> None:
+def test_seeded_chains_are_varied_and_name_their_rows_apart() -> None:
     for seed in range(20):
         o = office(seed)
-        assert list(violations(o.chain)) == []
-        assert sum(len(t.rows) for t in world(seed).templates.values()) >= 500
         for table in (o.chain.stores, o.chain.products, o.chain.transfers, o.chain.reservations):
             said = [row.label.format(**{f: getattr(row, f) for f in slots(row)}) for row in table]
             assert len(set(said)) == len(said)
@@ -143,38 +127,6 @@ def test_seeded_chains_are_sound_large_and_name_their_rows_apart() -> None:
 def slots(row: object) -> tuple[str, ...]:
     names: tuple[str, ...] = getattr(row, "__struct_fields__", ())
     return names
-
-
-def test_a_seed_gives_the_same_chain_in_another_process() -> None:
-    assert digests_elsewhere("retail_chain", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest
-
-
-@pytest.mark.parametrize("name", SERVER.tools)
-def test_samples_succeed_in_most_worlds(name: str) -> None:
-    tool = SERVER.tools[name]
-    made = [office(seed) for seed in range(40)]
-    results = [
-        o.session.call(name, arguments(tool, o.chain, Random(i))).outcome
-        for i, o in enumerate(made)
-    ]
-    assert results.count("ok") >= 30
-
-
-def test_2000_calls_keep_every_invariant() -> None:
-    done = 0
-    for seed in range(5):
-        o, rnd = office(seed), rng(seed, "walk")
-        for _ in range(400):
-            tool = rnd.choice(list(SERVER.tools.values()))
-            result = o.session.call(tool.name, arguments(tool, o.chain, rnd))
-            assert result.outcome in ("ok", "tool_error"), result
-            if result.outcome == "ok" and tool.effect == "write":
-                done += 1
-                if done % 5 == 0:
-                    assert list(violations(o.chain)) == [], tool.name
-        assert list(violations(o.chain)) == []
-    assert done > 500
 
 
 def test_the_invariants_do_notice_what_is_wrong() -> None:

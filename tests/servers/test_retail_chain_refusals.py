@@ -12,6 +12,7 @@ from provegym.servers.retail_chain import SERVER
 from provegym.servers.retail_chain.state import StockLevel
 from provegym.servers.retail_chain.stock import MOST_RESERVATIONS, store_status
 from tests.servers.retail_chain_office import Office, office
+from tests.servers.talk import declared
 
 Arguments = dict[str, Any]
 Scenario = Callable[[Office], Arguments | None]
@@ -222,12 +223,7 @@ REFUSALS: dict[tuple[str, str], Scenario] = {
 }
 
 
-def test_every_declared_refusal_has_a_scenario() -> None:
-    declared = {(t.name, code) for t in SERVER.tools.values() for code in t.refuses}
-    assert declared == REFUSALS.keys()
-
-
-@pytest.mark.parametrize(("name", "code"), REFUSALS)
+@pytest.mark.parametrize(("name", "code"), declared(SERVER))
 def test_a_refusal_has_its_code_and_changes_nothing(name: str, code: str) -> None:
     for seed in range(40):
         o = office(seed)

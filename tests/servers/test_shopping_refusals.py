@@ -13,6 +13,7 @@ from provegym.servers.shopping.state import OrderLine, Shop, Variant
 from provegym.world.session import Session
 from provegym.world.table import Row
 from provegym.world.world import World
+from tests.servers.talk import declared
 
 Arguments = dict[str, Any]
 Scenario = Callable[[Session, Shop], Arguments | None]
@@ -384,12 +385,7 @@ REFUSALS: dict[tuple[str, str], Scenario] = {
 }
 
 
-def test_every_declared_refusal_has_a_scenario() -> None:
-    declared = {(t.name, code) for t in SERVER.tools.values() for code in t.refuses}
-    assert declared == REFUSALS.keys()
-
-
-@pytest.mark.parametrize(("name", "code"), REFUSALS)
+@pytest.mark.parametrize(("name", "code"), declared(SERVER))
 def test_a_refusal_has_its_code_and_changes_nothing(name: str, code: str) -> None:
     for seed in range(80):
         session = world(seed).open()

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from provegym.seeding import rng
-from provegym.servers.social_media import SERVER
 from provegym.servers.social_media.invariants import violations
-from provegym.world.explore import Walk
-from provegym.world.sample import arguments
-from provegym.world.world import World
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.social_media_desk import Desk, desk, world
-
-
-def test_there_are_exactly_fifteen_tools() -> None:
-    assert len(SERVER.tools) == 15
-
-
-def test_seeded_worlds_are_large_and_sound() -> None:
-    for seed in range(6):
-        assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
-        assert not list(violations(desk(seed).net))
-
+from tests.servers.social_media_desk import Desk, desk
+from tests.servers.talk import agree
 
 # -- feed and search ---------------------------------------------------------------------------
 
@@ -344,31 +328,4 @@ def test_the_order_of_independent_writes_does_not_show_in_the_changes() -> None:
         ("answer_follow_request", {"user_id": third.id, "decision": "accept"}),
         ("create_social_list", {"title": "Lamp lovers"}),
     ]
-    for name, given in calls:
-        one.ok(name, **given)
-    for name, given in reversed(calls):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
-
-
-def test_every_sample_mostly_succeeds() -> None:
-    for name, tool in SERVER.tools.items():
-        good = 0
-        for seed in range(40):
-            d = desk(seed)
-            given = arguments(tool, d.net, rng(seed, "sample", name))
-            good += d.session.call(name, given).outcome == "ok"
-        assert good >= 28, name
-
-
-def test_long_walks_keep_the_invariants() -> None:
-    for seed in range(4):
-        d = desk(seed)
-        walk = Walk(SERVER, d.session, rng(seed, "walk"))
-        for _ in range(10):
-            list(walk.steps(50))
-            assert not list(violations(d.net))
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("social_media", 5) == {World(5, [SERVER]).digest}
+    agree(one, calls, two)

@@ -11,6 +11,7 @@ from provegym.servers.social_media import SERVER
 from provegym.servers.social_media.invariants import violations
 from provegym.servers.social_media.state import Follow, Like, Notification, User
 from tests.servers.social_media_desk import Desk, desk
+from tests.servers.talk import declared
 
 Scenario = Callable[[Desk], dict[str, Any]]
 SCENARIOS: dict[tuple[str, str], Scenario] = {}
@@ -144,9 +145,7 @@ SCENARIOS |= {
 }
 
 
-@pytest.mark.parametrize(
-    ("tool", "code"), [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-)
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 1, 11])
 def test_each_declared_refusal_occurs(tool: str, code: str, seed: int) -> None:
     d = desk(seed)

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from provegym.seeding import rng
-from provegym.servers.team_chat import SERVER
 from provegym.servers.team_chat.access import can_read
-from provegym.servers.team_chat.state import violations
-from provegym.world.explore import Walk
-from provegym.world.sample import arguments
-from provegym.world.world import World
-from tests.servers.chat_desk import Desk, desk, world
-from tests.servers.elsewhere import digests_elsewhere
-
-
-def test_there_are_exactly_eleven_tools() -> None:
-    assert len(SERVER.tools) == 11
-
-
-def test_seeded_worlds_are_large_and_sound() -> None:
-    for seed in range(6):
-        assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
-        assert not list(violations(desk(seed).chat))
-
+from tests.servers.chat_desk import Desk, desk
+from tests.servers.talk import agree
 
 # -- channels ----------------------------------------------------------------------------------
 
@@ -203,31 +186,4 @@ def test_the_order_of_independent_writes_does_not_show_in_the_changes() -> None:
         ("create_channel", {"name": "lamps"}),
         ("invite_to_channel", {"channel_id": channel.id, "member_id": member.id}),
     ]
-    for name, given in calls:
-        one.ok(name, **given)
-    for name, given in reversed(calls):
-        two.ok(name, **given)
-    assert one.session.changes() == two.session.changes()
-
-
-def test_every_sample_mostly_succeeds() -> None:
-    for name, tool in SERVER.tools.items():
-        good = 0
-        for seed in range(40):
-            d = desk(seed)
-            given = arguments(tool, d.chat, rng(seed, "sample", name))
-            good += d.session.call(name, given).outcome == "ok"
-        assert good >= 26, name
-
-
-def test_long_walks_keep_the_invariants() -> None:
-    for seed in range(4):
-        d = desk(seed)
-        walk = Walk(SERVER, d.session, rng(seed, "walk"))
-        for _ in range(10):
-            list(walk.steps(50))
-            assert not list(violations(d.chat))
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("team_chat", 5) == {World(5, [SERVER]).digest}
+    agree(one, calls, two)

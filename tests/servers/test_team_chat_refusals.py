@@ -11,6 +11,7 @@ import pytest
 from provegym.servers.team_chat import SERVER
 from provegym.servers.team_chat.state import Channel, violations
 from tests.servers.chat_desk import Desk, desk
+from tests.servers.talk import declared
 
 Scenario = Callable[[Desk], dict[str, Any]]
 SCENARIOS: dict[tuple[str, str], Scenario] = {}
@@ -175,9 +176,7 @@ SCENARIOS |= {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("tool", "code"), [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-)
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 1, 11])
 def test_each_declared_refusal_occurs(tool: str, code: str, seed: int) -> None:
     d = desk(seed)

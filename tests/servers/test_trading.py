@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from provegym.seeding import rng
 from provegym.servers.trading import SERVER
-from provegym.servers.trading.state import Order, commission, violations
+from provegym.servers.trading.state import commission, violations
 from provegym.servers.trading.venues import (
     Exchange,
     is_isin,
@@ -20,8 +19,9 @@ from provegym.servers.trading.venues import (
     next_open,
 )
 from provegym.world.fields import money
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.trading_desk import Floor, floor, sample, world
+from provegym.world.sample import arguments
+from tests.servers.talk import agree
+from tests.servers.trading_desk import Floor, floor
 
 # -- exchanges and numbers -----------------------------------------------------------------------
 
@@ -265,18 +265,15 @@ def test_readers_see_orders_matched_against_the_prices_they_are_shown() -> None:
 
 
 def test_the_same_writes_in_either_order_give_the_same_changes() -> None:
+    alert = arguments(SERVER.tools["create_price_alert"], floor().desk, rng(1, "alert"))
     writes = [
         ("place_trade_order", _buy(floor())),
         ("place_trade_order", _sell(floor())),
         ("cancel_trade_order", {"order_id": floor().order().id}),
-        ("create_price_alert", sample(floor(), "create_price_alert", rng(1, "alert"))),
+        ("create_price_alert", alert),
     ]
     one, two = floor(), floor()
-    for tool, call in writes:
-        one.ok(tool, **call)
-    for tool, call in reversed(writes):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
     assert len(one.session.changes()["trading.fills"]) == 2
 
 
@@ -313,40 +310,12 @@ def test_the_last_close_of_the_history_is_the_quotes_previous_close() -> None:
         assert float(quote["bid"]) < float(quote["last"]) < float(quote["ask"])
 
 
-def test_default_results_are_short() -> None:
-    f = floor()
-    for name, tool in SERVER.tools.items():
-        if tool.effect == "read" and not tool.required:
-            size = len(f.session.call(name, {}).json())
-            assert size < 1100, (name, size)
-
-
 # -- what holds in every world -------------------------------------------------------------------
 
 
-def test_the_brokerage_has_exactly_thirteen_tools() -> None:
-    assert list(SERVER.tools) == [
-        "search_instruments",
-        "get_stock_quote",
-        "get_price_history",
-        "create_price_alert",
-        "list_price_alerts",
-        "list_portfolios",
-        "list_positions",
-        "transfer_portfolio_cash",
-        "place_trade_order",
-        "list_trade_orders",
-        "modify_trade_order",
-        "cancel_trade_order",
-        "list_trade_fills",
-    ]
-
-
 @pytest.mark.parametrize("seed", range(12))
-def test_a_seeded_world_is_large_sound_and_varied(seed: int) -> None:
+def test_a_seeded_world_is_varied(seed: int) -> None:
     f = floor(seed)
-    assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
-    assert list(violations(f.desk)) == []
     assert {o.status for o in f.desk.orders} == {
         *("working", "filled", "cancelled", "expired", "rejected"),
     }
@@ -357,36 +326,3 @@ def test_a_seeded_world_is_large_sound_and_varied(seed: int) -> None:
 
 
 _RANK = {"working": 0, "filled": 1, "cancelled": 1, "expired": 1, "rejected": 1}
-
-
-def test_two_thousand_calls_keep_the_books_and_move_orders_forward_only() -> None:
-    f, rnd = floor(3), rng(3, "walk")
-    outcomes: Counter[str] = Counter()
-    before: dict[str, Order] = {o.id: o for o in f.desk.orders}
-    for step in range(2000):
-        tool = rnd.choice(list(SERVER.tools))
-        outcomes[f.session.call(tool, sample(f, tool, rnd)).outcome] += 1
-        if step % 40 == 0:
-            assert list(violations(f.desk)) == []
-            after = {o.id: o for o in f.desk.orders}
-            for order_id, old in before.items():
-                new = after[order_id]
-                assert new == old or _RANK[old.status] == 0
-                assert new.filled >= old.filled
-            before = after
-    assert list(violations(f.desk)) == []
-    assert outcomes["ok"] > 1000
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    good: Counter[str] = Counter()
-    for seed in range(40):
-        for name in SERVER.tools:
-            f = floor(seed)
-            good[name] += f.session.call(name, sample(f, name, rng(seed, name))).outcome == "ok"
-    assert min(good[name] for name in SERVER.tools) >= 32, good
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("trading", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest

@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.trading import SERVER
 from provegym.servers.trading.state import violations
 from provegym.world.fields import money
+from tests.servers.talk import declared
 from tests.servers.trading_desk import Floor, floor
 
 Scenario = Callable[[Floor], dict[str, Any]]
@@ -159,9 +160,7 @@ SCENARIOS: dict[tuple[str, str], Scenario] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("tool", "code"), [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-)
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [0, 1, 11])
 def test_each_declared_refusal_occurs_in_a_seeded_world(tool: str, code: str, seed: int) -> None:
     f = floor(seed)

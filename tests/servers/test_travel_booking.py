@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
-from provegym.seeding import rng
-from provegym.servers.travel_booking import SERVER
-from provegym.servers.travel_booking.invariants import violations
 from provegym.servers.travel_booking.rules import fare_left, is_international, room_left
 from provegym.world.fields import cents, money
-from provegym.world.sample import arguments
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.travel_desk import Desk, desk, world
+from tests.servers.travel_desk import Desk, desk
 
 
 def _fly(d: Desk, name: str = "standard", people: int = 2) -> dict[str, Any]:
@@ -275,37 +268,10 @@ def test_hotels_are_found_in_their_city_with_the_price_of_the_whole_stay() -> No
 # -- what holds in every world -------------------------------------------------------------------
 
 
-def test_the_agency_has_exactly_twenty_tools() -> None:
-    assert list(SERVER.tools) == [
-        "search_flights",
-        "list_flight_fares",
-        "list_flight_seats",
-        "book_flight",
-        "change_flight",
-        "choose_flight_seat",
-        "check_in_passenger",
-        "search_hotels",
-        "list_hotel_rooms",
-        "book_hotel_room",
-        "change_hotel_dates",
-        "list_passengers",
-        "set_passenger_passport",
-        "list_itineraries",
-        "create_itinerary",
-        "list_travel_bookings",
-        "get_travel_booking",
-        "list_travel_cards",
-        "pay_travel_booking",
-        "cancel_travel_booking",
-    ]
-
-
 @pytest.mark.parametrize("seed", range(6))
-def test_a_seeded_world_is_large_lawful_and_varied(seed: int) -> None:
+def test_a_seeded_world_is_varied(seed: int) -> None:
     d = desk(seed)
     t = d.travel
-    assert sum(len(x.rows) for x in world(seed).templates.values()) >= 300
-    assert list(violations(t)) == []
     assert {b.status for b in t.bookings} == {"held", "confirmed", "cancelled"}
     assert len({h.name for h in t.hotels}) == len(t.hotels)
     assert len({a.code for a in t.airports}) == len(t.airports)
@@ -313,76 +279,3 @@ def test_a_seeded_world_is_large_lawful_and_varied(seed: int) -> None:
     for status in ("valid", "missing", "expired", "name_mismatch"):
         assert d.person(status)
     assert any(c.expires < t.today for c in t.travel_cards)
-
-
-def test_two_thousand_calls_keep_the_invariants_and_show_no_passport_number() -> None:
-    d, rnd = desk(3), rng(3, "walk")
-    outcomes = {"ok": 0, "tool_error": 0}
-    numbers = [p.passport_number for p in d.travel.passengers if p.passport_number]
-    for step in range(2000):
-        tool = SERVER.tools[rnd.choice(list(SERVER.tools))]
-        given = arguments(tool, d.travel, rnd)
-        refs = [p for p in tool.parameters if p.ref and p.name in given]
-        if refs and rnd.random() < 0.2:
-            p = rnd.choice(refs)
-            given[p.name] = d.travel.table_of(p.ref or "").any_id(rnd)
-        result = d.session.call(tool.name, given)
-        outcomes[result.outcome] += 1
-        text = result.json().decode()
-        assert not any(number in text for number in numbers)
-        if step % 50 == 0:
-            assert list(violations(d.travel)) == []
-    assert list(violations(d.travel)) == []
-    assert outcomes["ok"] > 1000
-    assert outcomes["tool_error"] > 100
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    good = dict.fromkeys(SERVER.tools, 0)
-    for seed in range(40):
-        d = desk(seed)
-        for name, tool in SERVER.tools.items():
-            given = arguments(tool, d.travel, rng(seed, "sample", name))
-            good[name] += d.session.fork().call(name, given).outcome == "ok"
-    assert min(good.values()) >= 28, good
-
-
-def test_a_sampled_search_finds_something() -> None:
-    for seed in range(6):
-        d = desk(seed)
-        for name in ("search_flights", "list_passengers", "list_travel_bookings"):
-            given = arguments(SERVER.tools[name], d.travel, rng(seed, "search", name))
-            assert d.ok(name, **given)["total"] > 0, (name, seed)
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("travel_booking", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest
-
-
-def test_each_phrase_says_all_that_the_call_needs() -> None:
-    rnd, d = rng(6, "phrases"), desk(6)
-    for name, tool in SERVER.tools.items():
-        sampled = {k for _ in range(40) for k in arguments(tool, d.travel, rnd)}
-        for phrase in tool.phrases:
-            optional = set(re.findall(r"\[[^\]]*\{(\w+)\}[^\]]*\]", phrase))
-            slots = set(re.findall(r"\{(\w+)\}", phrase))
-            assert slots - optional == tool.required, (name, phrase)
-            assert sampled <= slots, (name, phrase)
-
-
-def test_schemas_and_default_results_are_short() -> None:
-    # four characters a token is a safe reading of JSON for the tokenizers in use
-    texts = [json.dumps(msgspec.to_builtins(t.schema)) for t in SERVER.tools.values()]
-    assert sum(map(len, texts)) / 4 < 4500
-    for seed in range(4):
-        d, rnd = desk(seed), rng(seed, "short")
-        for name, tool in SERVER.tools.items():
-            given = arguments(tool, d.travel, rnd)
-            if tool.effect == "read" and "cursor" not in given:
-                assert len(d.session.call(name, given).json()) < 1000, name
-
-
-def test_only_the_passport_number_is_a_secret_among_the_parameters() -> None:
-    secrets = {n: set(t.sensitive) for n, t in SERVER.tools.items() if t.sensitive}
-    assert secrets == {"set_passenger_passport": {"passport_number"}}

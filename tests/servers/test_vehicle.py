@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
-from random import Random
-
-import msgspec
 import pytest
 
-from provegym.seeding import rng
-from provegym.servers.vehicle import SERVER
 from provegym.servers.vehicle.rules import violations
 from provegym.servers.vehicle.state import (
     Destination,
-    Fleet,
     Vehicle,
     amount_text,
     energy_for,
@@ -22,8 +14,7 @@ from provegym.servers.vehicle.state import (
 )
 from provegym.servers.vehicle.views import drive_minutes
 from provegym.world.fields import cents, money
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.vehicle_desk import Desk, desk, sample, world
+from tests.servers.vehicle_desk import desk
 
 # -- arithmetic --------------------------------------------------------------------------------
 
@@ -270,84 +261,10 @@ def test_vehicles_are_found_by_nickname_model_and_energy() -> None:
 # -- the tools as a whole ------------------------------------------------------------------------
 
 
-def test_there_are_exactly_twenty_tools() -> None:
-    assert len(SERVER.tools) == 20
-
-
 @pytest.mark.parametrize("seed", range(6))
-def test_seeded_fleets_are_sound_and_have_distinct_names(seed: int) -> None:
+def test_seeded_fleets_have_distinct_names(seed: int) -> None:
     d = desk(seed)
-    assert not list(violations(d.fleet))
-    assert sum(len(t.rows) for t in d.session.world.templates.values()) >= 300
     nicknames = [v.nickname for v in d.fleet.vehicles]
     names = [x.name for x in d.fleet.destinations]
     assert len(set(nicknames)) == len(nicknames)
     assert len(set(names)) == len(names)
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    for name in SERVER.tools:
-        good = 0
-        for seed in range(40):
-            d = desk(seed)
-            arguments = sample(d, name, rng(seed, "sample", name))
-            good += d.session.call(name, arguments).outcome == "ok"
-        assert good >= 32, (name, good)
-
-
-def _levels(fleet: Fleet) -> dict[str, tuple[int, int]]:
-    return {v.id: (v.level, v.odometer_m) for v in fleet.vehicles}
-
-
-def test_a_long_walk_keeps_the_invariants_and_only_refills_add_energy() -> None:
-    d, rnd = desk(3), rng(3, "walk")
-    before, names = _levels(d.fleet), list(SERVER.tools)
-    for step in range(2000):
-        name = rnd.choice(names)
-        outcome = d.session.call(name, _some_arguments(d, name, rnd)).outcome
-        assert outcome in ("ok", "tool_error")
-        after = _levels(d.fleet)
-        for vehicle, (level, odometer) in before.items():
-            assert after[vehicle][1] >= odometer
-            if name not in ("refuel_vehicle", "charge_vehicle"):
-                assert after[vehicle][0] <= level
-            assert (after[vehicle][1] > odometer) == (
-                after[vehicle][0] < level
-            )  # distance and nothing else uses up energy
-        before = after
-        if step % 50 == 49:
-            assert not list(violations(d.fleet))
-
-
-def _some_arguments(d: Desk, name: str, rnd: Random) -> dict[str, object]:
-    """A sample; in one call of three the vehicle is drawn blindly."""
-    arguments = sample(d, name, rnd)
-    if rnd.random() < 0.33 and "vehicle_id" in arguments:
-        arguments["vehicle_id"] = rnd.choice(list(d.fleet.vehicles)).id
-    return arguments
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("vehicle", 7) == {world(7).digest}
-
-
-def test_each_phrase_says_all_that_the_call_needs() -> None:
-    rnd = rng(6, "phrases")
-    for name, tool in SERVER.tools.items():
-        sampled = {k for _ in range(60) for k in sample(desk(6), name, rnd)}
-        assert tool.required <= sampled
-        for phrase in tool.phrases:
-            optional = set(re.findall(r"\[[^\]]*\{(\w+)\}[^\]]*\]", phrase))
-            slots = set(re.findall(r"\{(\w+)\}", phrase))
-            assert slots - optional == tool.required, phrase
-            assert sampled <= slots, phrase
-
-
-def test_schemas_and_default_results_are_short() -> None:
-    texts = [json.dumps(msgspec.to_builtins(t.schema)) for t in SERVER.tools.values()]
-    assert sum(map(len, texts)) / 4 < 4500
-    for seed in range(5):
-        d = desk(seed)
-        for name, tool in SERVER.tools.items():
-            if tool.effect == "read" and not tool.required:
-                assert len(d.session.call(name, {}).json()) < 1100, name

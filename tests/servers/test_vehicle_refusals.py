@@ -10,6 +10,7 @@ import pytest
 from provegym.servers.vehicle import SERVER
 from provegym.servers.vehicle.rules import violations
 from provegym.servers.vehicle.state import Vehicle
+from tests.servers.talk import agree, declared
 from tests.servers.vehicle_desk import Desk, desk
 
 Scenario = Callable[[Desk], dict[str, Any]]
@@ -180,7 +181,7 @@ def _rolling_electric(d: Desk) -> str:
     return call["vehicle_id"]
 
 
-DECLARED = [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
+DECLARED = declared(SERVER)
 
 
 def _scenario(tool: str, code: str) -> Scenario:
@@ -221,10 +222,7 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ),
     ]
     one, two = desk(), desk()
-    for session, order in ((one, writes), (two, writes[::-1])):
-        for tool, arguments in order:
-            session.ok(tool, **arguments)
-    assert one.session.changes() == two.session.changes()
+    agree(one, writes, two)
     assert set(one.session.changes()) >= {"vehicle.trips", "vehicle.refills", "vehicle.navigations"}
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from provegym.seeding import rng
@@ -15,9 +12,9 @@ from provegym.servers.video_meeting import SERVER
 from provegym.servers.video_meeting.desk import talk
 from provegym.servers.video_meeting.rules import violations
 from provegym.servers.video_meeting.state import Meeting, overlap
-from provegym.world.sample import arguments
-from tests.servers.elsewhere import digests_elsewhere
-from tests.servers.video_meeting_lobby import Hall, hall, world
+from provegym.world.explore import Walk
+from tests.servers.talk import agree
+from tests.servers.video_meeting_lobby import Hall, hall
 
 # -- planning and coming in --------------------------------------------------------------------
 
@@ -253,15 +250,9 @@ def test_meetings_are_found_by_topic_day_state_and_role() -> None:
 # -- what holds in every world -----------------------------------------------------------------
 
 
-def test_the_service_has_exactly_ten_tools() -> None:
-    assert len(SERVER.tools) == 10
-
-
 @pytest.mark.parametrize("seed", range(12))
-def test_a_seeded_world_is_large_sound_and_varied(seed: int) -> None:
+def test_a_seeded_world_is_varied(seed: int) -> None:
     h = hall(seed)
-    assert sum(len(t.rows) for t in world(seed).templates.values()) >= 300
-    assert list(violations(h.lobby)) == []
     assert {m.status for m in h.lobby.mine()} == {"live", "scheduled", "ended", "cancelled"}
     assert len({m.topic for m in h.lobby.meetings}) == len(h.lobby.meetings)
     assert h.full(host=True)
@@ -269,51 +260,11 @@ def test_a_seeded_world_is_large_sound_and_varied(seed: int) -> None:
     assert {p.open for p in h.lobby.polls} == {True, False}
 
 
-def test_two_thousand_calls_keep_what_must_hold() -> None:
-    h, rnd = hall(3), rng(3, "walk")
-    outcomes = {"ok": 0, "tool_error": 0}
-    names = list(SERVER.tools)
-    for step in range(2000):
-        if step % 50 == 0:
-            h.session.reset()  # nobody hosts a live meeting for long
-        tool = SERVER.tools[rnd.choice(names)]
-        call = arguments(tool, h.lobby, rnd)
-        refs = [p for p in tool.parameters if p.ref and p.name in call]
-        if refs and rnd.random() < 0.2:
-            chosen = rnd.choice(refs)
-            call[chosen.name] = h.lobby.table_of(chosen.ref or "").any_id(rnd) or "none"
-        outcomes[h.session.call(tool.name, call).outcome] += 1
-        if step % 50 == 49:
-            assert list(violations(h.lobby)) == []
-    assert outcomes["ok"] > 1000
-    assert outcomes["tool_error"] > 100
-
-
-def test_a_long_life_keeps_what_must_hold() -> None:
-    h, rnd = hall(4), rng(4, "long")
-    names = list(SERVER.tools)
-    for step in range(600):
-        tool = SERVER.tools[rnd.choice(names)]
-        h.session.call(tool.name, arguments(tool, h.lobby, rnd))
-        if step % 100 == 99:
-            assert list(violations(h.lobby)) == []
+def test_only_meetings_that_the_user_hosts_stay_live_past_their_end() -> None:
+    h = hall(4)
+    list(Walk(SERVER, h.session, rng(4, "long")).steps(600))
     assert all(m.status != "live" or m.host == h.lobby.me for m in h.lobby.meetings
                if m.ends_at < h.lobby.stamp)  # fmt: skip
-
-
-def test_sampled_arguments_succeed_in_most_worlds() -> None:
-    good = dict.fromkeys(SERVER.tools, 0)
-    for seed in range(40):
-        for name, tool in SERVER.tools.items():
-            h = hall(seed)
-            call = arguments(tool, h.lobby, rng(seed, "sample", name))
-            good[name] += h.session.call(name, call).outcome == "ok"
-    assert {n: g for n, g in good.items() if g < 28} == {}
-
-
-def test_the_same_seed_gives_the_same_world_in_another_process() -> None:
-    assert digests_elsewhere("video_meeting", 7) == {world(7).digest}
-    assert world(7).digest != world(8).digest
 
 
 def test_independent_writes_in_either_order_give_the_same_changes() -> None:
@@ -330,35 +281,4 @@ def test_independent_writes_in_either_order_give_the_same_changes() -> None:
         ),
         ("control_meeting_recording", {"meeting_id": full.id, "action": "stop"}),
     ]
-    for tool, call in writes:
-        one.ok(tool, **call)
-    for tool, call in reversed(writes):
-        two.ok(tool, **call)
-    assert one.session.changes() == two.session.changes()
-
-
-# -- how the tools read ------------------------------------------------------------------------
-
-
-def test_each_phrase_says_all_that_the_call_needs() -> None:
-    h, rnd = hall(6), rng(6, "phrases")
-    for tool in SERVER.tools.values():
-        assert tool.sample is not None
-        sampled = {k for _ in range(40) for k in tool.sample(h.lobby, rnd)}
-        for phrase in tool.phrases:
-            optional = set(re.findall(r"\[[^\]]*\{(\w+)\}[^\]]*\]", phrase))
-            slots = set(re.findall(r"\{(\w+)\}", phrase))
-            assert slots - optional == tool.required, phrase
-            assert sampled <= slots, phrase
-            assert not phrase.endswith(".")
-
-
-def test_schemas_and_default_results_are_short() -> None:
-    # four characters a token is a safe reading of JSON for the tokenizers in use
-    texts = [json.dumps(msgspec.to_builtins(t.schema)) for t in SERVER.tools.values()]
-    assert sum(map(len, texts)) / 4 < 4500
-    for seed in range(4):
-        h = hall(seed)
-        assert len(h.session.call("list_video_meetings", {}).json()) < 1000
-        for m in h.lobby.mine():
-            assert len(h.session.call("get_video_meeting", {"meeting_id": m.id}).json()) < 1100
+    agree(one, writes, two)

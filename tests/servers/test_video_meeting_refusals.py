@@ -11,6 +11,7 @@ import pytest
 from provegym.servers.video_meeting import SERVER
 from provegym.servers.video_meeting.rules import violations
 from provegym.servers.video_meeting.state import Meeting, Recording, Vote
+from tests.servers.talk import declared
 from tests.servers.video_meeting_lobby import Hall, hall
 
 Scenario = Callable[[Hall], dict[str, Any]]
@@ -212,11 +213,7 @@ def _cancelled(h: Hall) -> Meeting:
     return next(m for m in h.lobby.mine() if m.status == "cancelled")
 
 
-def _declared() -> list[tuple[str, str]]:
-    return [(name, code) for name, t in SERVER.tools.items() for code in t.refuses]
-
-
-@pytest.mark.parametrize(("tool", "code"), _declared())
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
 @pytest.mark.parametrize("seed", [1, 5])
 def test_each_declared_refusal_occurs(tool: str, code: str, seed: int) -> None:
     h = hall(seed)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -22,8 +22,8 @@ from provegym.servers.trading.state import (
     mid,
 )
 from provegym.servers.trading.venues import is_open
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -31,28 +31,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Floor(NamedTuple):
+@dataclass(frozen=True)
+class Floor(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     desk: Desk
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
-
-    def keep(self) -> None:
-        """Let rows that a test wrote by hand survive a refused call."""
-        self.session.restore(self.session.snapshot())
 
     def wait(self, minutes: int) -> None:
         """Let time pass without a write at this desk."""
@@ -123,10 +106,3 @@ def floor(seed: int = 11) -> Floor:
     desk = session.state("trading")
     assert isinstance(desk, Desk)
     return Floor(session, desk)
-
-
-def sample(f: Floor, tool: str, rnd: Random) -> dict[str, Any]:
-    """The tool's own sample, completed from the types where it has none."""
-    from provegym.world.sample import arguments
-
-    return arguments(SERVER.tools[tool], f.desk, rnd)

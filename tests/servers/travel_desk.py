@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from provegym.servers.travel_booking import SERVER
 from provegym.servers.travel_booking.rules import is_active, is_international, passport_status
 from provegym.servers.travel_booking.state import Booking, Fare, Flight, Itinerary, Room, Travel
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -17,24 +18,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Desk(NamedTuple):
+@dataclass(frozen=True)
+class Desk(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     travel: Travel
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
 
     def booking(self, **equal: Any) -> Booking:
         """The first booking whose fields, or whose fare's name, room's policy, are these."""

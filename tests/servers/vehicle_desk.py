@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from provegym.servers.vehicle import SERVER
 from provegym.servers.vehicle.state import FLAT_KPA, Destination, Fleet, Vehicle, road_metres
-from provegym.world.session import Session
 from provegym.world.world import World
+from tests.servers.talk import Talk
 
 
 @lru_cache
@@ -17,24 +17,11 @@ def world(seed: int) -> World:
     return World(seed, [SERVER])
 
 
-class Desk(NamedTuple):
+@dataclass(frozen=True)
+class Desk(Talk):
     """One session and the typed view of it."""
 
-    session: Session
     fleet: Fleet
-
-    def ok(self, tool: str, **arguments: Any) -> Any:
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "ok", result
-        return result.builtins()
-
-    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        before = self.session.digest()
-        result = self.session.call(tool, arguments)
-        assert result.outcome == "tool_error", result
-        assert self.session.digest() == before
-        error: dict[str, Any] = result.builtins()["error"]
-        return error
 
     def find(self, fits: Callable[[Vehicle], bool]) -> Vehicle:
         return next(v for v in self.fleet.vehicles if fits(v))
@@ -107,9 +94,3 @@ def desk(seed: int = 11) -> Desk:
     fleet = session.state("vehicle")
     assert isinstance(fleet, Fleet)
     return Desk(session, fleet)
-
-
-def sample(d: Desk, tool: str, rnd: Any) -> dict[str, Any]:
-    make = SERVER.tools[tool].sample
-    assert make is not None
-    return make(d.fleet, rnd)

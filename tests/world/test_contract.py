@@ -151,6 +151,21 @@ def misread(library: Library, member_id: MemberId) -> str:
     return "done"
 
 
+def unsaid_sample(library: Library, rnd: Random) -> dict[str, Any]:
+    return {"member_id": "mem_1", "note": "Thanks"}
+
+
+@tool("read", phrases=("Do it for {member_id}[ ({note})]", "For {member_id}"), sample=unsaid_sample)
+def whisper(library: Library, member_id: MemberId, note: str = "") -> str:
+    """Have a sampler that gives more than one of the phrases says.
+
+    Args:
+        member_id: Who.
+        note: What else.
+    """
+    return "done"
+
+
 def with_tool(extra: Tool) -> Server:
     return replace(SERVER, tools={extra.name: extra})
 
@@ -165,6 +180,7 @@ WALKED: list[tuple[Tool, str]] = [
     (pour, "results"),
     (spoil, "invariants"),
     (misread, "samples"),
+    (whisper, "samples"),
 ]
 
 

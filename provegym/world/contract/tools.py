@@ -55,6 +55,11 @@ def _phrase(tool: Tool, phrase: str) -> Iterator[str]:
         yield f"{phrase!r} has a slot {name!r} that is no parameter"
 
 
+def unsaid(tool: Tool, names: Iterable[str]) -> list[str]:
+    """The parameters for which some phrase has no slot."""
+    return [name for name in names if not all(name in _slots(text) for text in tool.phrases)]
+
+
 def _slots(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 

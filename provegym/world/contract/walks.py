@@ -9,6 +9,7 @@ import msgspec
 from provegym.errors import ServerFault, seen
 from provegym.seeding import rng
 from provegym.world.contract.judged import Judged, violations
+from provegym.world.contract.tools import unsaid
 from provegym.world.explore import Goal, Step, Walk, goals
 from provegym.world.sample import arguments
 from provegym.world.server import Server
@@ -136,8 +137,11 @@ def _judge(step: Step, rows_changed: bool, changed: bool, log: _Log) -> None:
         log.add("writes", f"{call} changed nothing")
     if step.result.outcome not in ("ok", "tool_error"):
         log.add("samples", f"{call} is {step.result.outcome}")
-    if step.plain and tool.sample and step.code == "invalid_value":
-        log.add("samples", f"{call}: {step.result.value['error']['message']}")
+    if step.plain and tool.sample:
+        if step.code == "invalid_value":
+            log.add("samples", f"{call}: {step.result.value['error']['message']}")
+        for name in unsaid(tool, step.arguments):
+            log.add("samples", f"{tool.name} samples {name}, which not every phrase can say")
     if not ok and step.code not in (*tool.refuses, "invalid_cursor"):
         log.undeclared.setdefault((tool.name, step.code), []).append(step.arguments)
     text = step.result.json()
@@ -155,7 +159,7 @@ def _conforms(text: bytes, declared: Any) -> bool:
 _WALKS: dict[str, str] = {
     "reach": "{goals} successes and refusals all occur within {calls:,} calls in {worlds} worlds",
     "bodies": "no tool failed in {calls:,} calls",
-    "samples": "samplers keep to the schemas",
+    "samples": "samplers keep to the schemas and give what every phrase can say",
     "declared": "every refusal that depends on the state is declared",
     "reads": "no read changed anything",
     "writes": "every accepted write changed a row",
