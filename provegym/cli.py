@@ -32,15 +32,15 @@ from provegym import (
 )
 from provegym.errors import InfrastructureError, InputError, ProvegymError, UnknownName
 from provegym.options import (
-    MOST_TEMPERATURE,
-    MOST_TOKENS,
     Concurrency,
     Json,
+    MostTokens,
     Preset,
     ScoresOut,
     Seed,
     Settings,
     Tasks,
+    Temperature,
     Traces,
     Trials,
     example,
@@ -263,16 +263,8 @@ def rollout(
     base_url: Annotated[
         str | None, typer.Option(help="Endpoint of openai:MODEL; its key is OPENAI_API_KEY.")
     ] = None,
-    temperature: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=MOST_TEMPERATURE, help="Of a model; the endpoint's own if not given."
-        ),
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(min=1, max=MOST_TOKENS, help="Most tokens of one message of a model."),
-    ] = None,
+    temperature: Temperature = None,
+    max_tokens: MostTokens = None,
     trials: Trials = 1,
     concurrency: Concurrency = 16,
     seed: Seed = 0,

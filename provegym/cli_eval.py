@@ -14,9 +14,9 @@ from provegym.errors import InputError
 from provegym.options import (
     A_MONTH,
     MOST_TEMPERATURE,
-    MOST_TOKENS,
     Concurrency,
     Json,
+    MostTokens,
     Seed,
     Trials,
     example,
@@ -77,9 +77,6 @@ Limit = Annotated[int, typer.Option(min=0, help="Items of each part; 0 takes all
 Temperature = Annotated[
     float | None,
     typer.Option(min=0, max=MOST_TEMPERATURE, help="The benchmark's own if not given."),
-]
-MostTokens = Annotated[
-    int | None, typer.Option(min=1, max=MOST_TOKENS, help="Most tokens of one message.")
 ]
 Timeout = Annotated[
     float,

@@ -26,6 +26,13 @@ Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Root of all rando
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Override one setting; may be repeated.")
 ]
+Temperature = Annotated[
+    float | None,
+    typer.Option(min=0, max=MOST_TEMPERATURE, help="Of a model; the endpoint's own if not given."),
+]
+MostTokens = Annotated[
+    int | None, typer.Option(min=1, max=MOST_TOKENS, help="Most tokens of one message of a model.")
+]
 Servers = Annotated[
     str | None, typer.Option(help="Names with commas between; the whole library if not given.")
 ]

@@ -90,7 +90,10 @@ def verdict(claim: Claim, found: Mapping[str, Difference]) -> tuple[Verdict, str
         return "not testable at this size", f"they were not both trained with {claim.policy}"
     if seen.at_edge:
         return "not testable at this size", f"both are at the {seen.at_edge}"
-    told = f"difference {seen.gain.mean:+.3f} [{seen.gain.low:+.3f}, {seen.gain.high:+.3f}]"
+    gain = seen.gain
+    told = f"difference {gain.mean:+z.3f} [{gain.low:+z.3f}, {gain.high:+z.3f}]"
+    if seen.seeds < 2:  # how far two trainings of one cell lie apart is not seen
+        return "not testable at this size", f"{told}, of one seed alone"
     if claim.sign == 0:
         return _same(seen, told)
     if not seen.differs:

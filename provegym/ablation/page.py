@@ -171,7 +171,7 @@ def _gain(seen: Difference | None) -> str:
         return f"*{seen.at_edge}*"
     told = f"{seen.gain.mean:+z.3f} [{seen.gain.low:+z.3f}, {seen.gain.high:+z.3f}]"
     shown = f"**{told}**" if seen.differs else told
-    return f"{shown}, p {seen.holm:z.3f}, {seen.seeds} seeds"
+    return f"{shown}, p {seen.holm:z.3f}, {seen.seeds} {'seed' if seen.seeds == 1 else 'seeds'}"
 
 
 def training(trained: Sequence[Trained]) -> str:

@@ -15,9 +15,11 @@ UP = Claim("More", "table 1", "tiny", "-name", "full", "coverage", 1)
 SAME = Claim("As much", "table 1", "tiny", "-name", "full", "coverage", 0)
 
 
-def seen(low: float, high: float, holm: float, edge: str = "") -> dict[str, Difference]:
+def seen(
+    low: float, high: float, holm: float, edge: str = "", seeds: int = 5
+) -> dict[str, Difference]:
     gain = Estimate((low + high) / 2, low, high, 9)
-    return {UP.key: Difference(gain, 5, holm, holm, edge)}
+    return {UP.key: Difference(gain, seeds, holm, holm, edge)}
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,7 @@ def seen(low: float, high: float, holm: float, edge: str = "") -> dict[str, Diff
         (seen(-0.3, -0.1, 0.01), "not supported", "the other way"),
         (seen(0.0, 0.2, 0.2), "not supported", "none that holds after correction"),
         (seen(0.0, 0.0, 0.01, "floor"), "not testable at this size", "both are at the floor"),
+        (seen(0.1, 0.3, 0.01, seeds=1), "not testable at this size", "of one seed alone"),
         ({}, "not testable at this size", "were not both trained with tiny"),
     ],
 )

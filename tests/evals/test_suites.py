@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +166,11 @@ def answered(out: Path) -> int:
 
 def working_in(out: Path) -> list[Path]:
     """Processes that work in a folder below `out`."""
-    found = [link for link in Path("/proc").glob("[0-9]*/cwd") if os.access(link, os.R_OK)]
-    return [link for link in found if os.path.realpath(link).startswith(str(out))]
+    found: list[Path] = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # somebody else's, or it has just ended
+            found += [link] if os.readlink(link).startswith(str(out)) else []
+    return found
 
 
 async def until(met: Callable[[], bool]) -> None:

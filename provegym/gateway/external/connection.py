@@ -190,10 +190,8 @@ class Connection:
                 f"is one of {self._home}; write it as {HOME}/{word}"
             )
         if self._exit_code() == 0:
-            return NotOpened(
-                f"server {self.name} is no MCP server ({self.told.command}); it ended at once, "
-                "with exit code 0, where one waits for requests on its standard input"
-            )
+            what = f"is no MCP server ({self.told.command}): it ended where one waits for requests"
+            return NotOpened(str(self._fault(what)))
         return None
 
     def _misplaced(self) -> str:

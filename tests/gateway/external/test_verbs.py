@@ -150,7 +150,11 @@ MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
     (("add", "desk", "--command", "x", "--url", "http://a"), 2, "either --command or --url"),
     (("add", "desk", "--command", "x", "--seconds", "0"), 2, "seconds, processes and"),
     (("add", "desk", "--command", "cat"), 2, "server desk is no MCP server (cat)"),
-    (("add", "desk", "--command", "true"), 2, "(true); it ended at once, with exit code 0"),
+    (
+        ("add", "desk", "--command", "true"),
+        2,
+        "it ended where one waits for requests; its exit code is 0",
+    ),
     (("add", "", "--command", "x"), 2, "the first of them a letter, not ''"),
     (
         ("add", "desk", "--url", "http://127.0.0.1:9/mcp"),
