@@ -10,13 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from provegym import terminal
-from provegym.options import Json, Settings, example
+from provegym.errors import UnknownName
+from provegym.options import Json, Settings, Tasks, example
 
 if TYPE_CHECKING:
     from provegym.train.verl.settings import Settings as VerlSettings
 
 LAPTOP = "laptop"
 """What is meant where no trainer is named: `provegym train CONFIG` trains here."""
+WARMSTART_EXAMPLES = example("provegym warmstart configs/warmstart.toml --out adapters/mine")
 
 
 class Group(TyperGroup):
@@ -81,3 +83,52 @@ def _show(settings: VerlSettings) -> None:
     terminal.line(" \\\n  ".join([start, *map(shlex.quote, words[2:])]))
     for problem in checks.problems(settings):
         terminal.note(f"cannot start here: {problem}")
+
+
+@app.command(
+    LAPTOP,
+    epilog=example(
+        "provegym train configs/demo.toml --tasks tasks.jsonl --set run.out=runs/mine",
+        "provegym train laptop configs/demo.toml --tasks tasks.jsonl --method sft",
+    ),
+)
+def laptop(
+    config: Annotated[Path, typer.Argument(help="A run's settings (TOML).")],
+    tasks: Tasks,
+    method: Annotated[str, typer.Option(help="grpo, or sft on the ground truth.")] = "grpo",
+    settings: Settings = None,
+) -> None:
+    """Train the config's policy on a file of tasks; goes on where it was stopped."""
+    from provegym import learning
+    from provegym.config import load
+    from provegym.evals.canary import see_no_canary
+    from provegym.names import check_names
+    from provegym.rollout.run import load_tasks
+
+    if method not in ("grpo", "sft"):
+        raise UnknownName("method", method, ["grpo", "sft"])
+    see_no_canary(tasks)
+    told, loaded = load(config, settings or ()), load_tasks(tasks)
+    check_names(told)
+    start = learning.starting_policy(told, loaded, terminal.progress)
+    if method == "grpo":
+        trained = learning.optimize(told, loaded, start, terminal.progress)
+    else:
+        out = told.run.folder / "sft"
+        trained = learning.baseline(told, loaded, start, out, terminal.progress)
+    terminal.line(f"policy: {trained}")
+
+
+def warmstart(
+    config: Annotated[Path, typer.Argument(help="The recipe (TOML).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the adapter; default: the shipped one.")
+    ] = None,
+    settings: Settings = None,
+) -> None:
+    """Make the adapter that runs with `start = "shipped"` begin from, by fine-tuning."""
+    from provegym.config import load
+    from provegym.runs import warm_start
+
+    made = warm_start(load(config, settings or ()), terminal.progress, out)
+    terminal.line(f"adapter: {made}")

@@ -35,7 +35,7 @@ ANY = {
     ),
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add", "cli_train"),
-    *("cli_benchmark", "cli_eval", "cli_view", "contestants"),
+    *("cli_benchmark", "cli_eval", "cli_rollout", "cli_view", "contestants"),
     *("showing", "names", "section", "config_ablations", "ablation"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
@@ -96,6 +96,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli_view": ANY,
     "cli_train": ANY,
     "cli_eval": ANY,
+    "cli_rollout": ANY,
     "cli": ANY | {"entry"},
     "entry": {"cli"},  # imported once Ctrl-C has its way to end the process
 }
@@ -143,7 +144,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "typer": (
         *("cli.py", "cli_servers.py", "cli_dataset.py", "cli_graph.py", "cli_synth.py"),
         *("cli_serve.py", "cli_add.py", "cli_benchmark.py", "cli_view.py", "cli_train.py"),
-        *("cli_eval.py", "options.py"),
+        *("cli_eval.py", "cli_rollout.py", "options.py"),
     ),
     "rich": ("terminal.py",),
     "faker": ("servers/", "world/"),
