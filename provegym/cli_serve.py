@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from provegym import terminal
 from provegym.errors import InputError, UnknownName
-from provegym.options import MOST_TEMPERATURE, MOST_TOKENS, Seed, Servers, example
+from provegym.options import MOST_TEMPERATURE, MostTokens, Seed, Servers, example
 from provegym.types import MOST_AT_ONCE
 
 if TYPE_CHECKING:
@@ -226,9 +226,7 @@ def serve_model(
     temperature: Annotated[
         float, typer.Option(min=0, max=MOST_TEMPERATURE, help="Of all answers; 0 is greedy.")
     ] = 0.0,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, max=MOST_TOKENS, help="Most tokens of one message.")
-    ] = None,
+    max_tokens: MostTokens = None,
     token: Token = None,
     allow_host: AllowHost = None,
     vllm: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 Group = Annotated[int, Field(ge=2, le=4096)]
+"""Episodes of one task that are compared; more than these are a slip."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]

@@ -60,9 +60,11 @@ class Trouble(Struct, frozen=True):
 
 
 def down(model: str, waited: float, trouble: Trouble, patience: float) -> EndpointDown:
-    """That an endpoint took no request for longer than it is waited for, or asks for more."""
-    asks = trouble.pause if trouble.pause and waited + trouble.pause > patience else 0
-    more = f" and asks for {asks:,.0f} s more (patience: {patience:g} s)" if asks else ""
+    """That an endpoint takes no request for as long as it is waited for, `patience` seconds; with
+    the pause that it asks for, if it does.
+    """
+    pause = trouble.pause
+    more = f" and asks for {pause:,.0f} s more (patience: {patience:g} s)" if pause else ""
     return EndpointDown(
         f"the endpoint of model {model!r} took no request for {waited:.0f} s{more}: "
         f"{trouble.told}; run the same command again later: what is finished is kept"

@@ -123,11 +123,11 @@ def _completion(reply: Reply, model: str, number: int, place: int) -> dict[str, 
     """
     calls = [
         {
-            "id": call.id or f"call_{place}_{number}",
+            "id": call.id or f"call_{place}_{position}",
             "type": "function",
             "function": {"name": call.name, "arguments": call.arguments_text},
         }
-        for number, call in enumerate(reply.calls)
+        for position, call in enumerate(reply.calls)
     ]
     message: dict[str, Any] = {"role": "assistant", "content": reply.content or None}
     if calls:

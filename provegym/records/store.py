@@ -17,7 +17,6 @@ from provegym.records.reading import encode, read
 
 T = TypeVar("T")
 
-
 SYNC_EVERY = 64
 """Rows between two fsyncs of a `Store`. A killed process loses none of them; a power cut may."""
 

@@ -37,8 +37,9 @@ def collapse(rows: Rows) -> str:
         return "a loss, gradient or KL that is no number"
     if len(rows) < 2 * WINDOW:
         return ""
-    if fall := next(filter(None, (_fall(rows, window) for window in LONGER)), ""):
-        return fall
+    for window in LONGER:
+        if fall := _fall(rows, window):
+            return fall
     first, last = rows[:WINDOW], rows[-WINDOW:]
     if _mean(last, "abstention") >= SILENT and _mean(first, "abstention") < TALKED:
         return "the policy makes no call any more"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,9 +49,15 @@ class Talk:
         return str(self.refused(tool, **arguments)["code"])
 
 
-def declared(server: Server) -> list[tuple[str, str]]:
-    """Each refusal that a server's tools declare, as tool and code."""
-    return [(name, code) for name, tool in server.tools.items() for code in tool.refuses]
+Refusal = tuple[str, str]
+"""A tool and the code that it refuses with."""
+
+
+def declared(server: Server, scenarios: Collection[Refusal] | None = None) -> list[Refusal]:
+    """Each refusal that a server's tools declare; of these and no others there are `scenarios`."""
+    found = [(name, code) for name, tool in server.tools.items() for code in tool.refuses]
+    assert scenarios is None or set(scenarios) == set(found)
+    return found
 
 
 def agree(one: Talk, writes: Writes, two: Talk, again: Writes = ()) -> None:

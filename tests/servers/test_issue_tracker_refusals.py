@@ -329,7 +329,7 @@ SCENARIOS |= {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "code"), declared(SERVER))
+@pytest.mark.parametrize(("tool", "code"), declared(SERVER, SCENARIOS))
 @pytest.mark.parametrize("seed", [0, 11])
 def test_each_declared_refusal_occurs(tool: str, code: str, seed: int) -> None:
     b = board(seed)

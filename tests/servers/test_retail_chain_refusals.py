@@ -223,7 +223,7 @@ REFUSALS: dict[tuple[str, str], Scenario] = {
 }
 
 
-@pytest.mark.parametrize(("name", "code"), declared(SERVER))
+@pytest.mark.parametrize(("name", "code"), declared(SERVER, REFUSALS))
 def test_a_refusal_has_its_code_and_changes_nothing(name: str, code: str) -> None:
     for seed in range(40):
         o = office(seed)

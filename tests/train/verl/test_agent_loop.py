@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,13 @@ def told(*turns: Turn, **fields: Any) -> Task:
 
 def ground(name: str, number: int, **arguments: Any) -> GroundCall:
     return GroundCall(f"g{number}", name, arguments)
+
+
+@pytest.fixture
+def opened(opened: list[Session]) -> Iterator[list[Session]]:
+    """The same, and some were opened."""
+    yield opened
+    assert opened
 
 
 @pytest.fixture
