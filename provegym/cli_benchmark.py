@@ -52,11 +52,12 @@ def make_split(
     from provegym.config import load
     from provegym.evals import benchmark
     from provegym.graph.store import cached
-    from provegym.records import beside, encode, write_atomic
+    from provegym.records import beside, check_output, encode, write_atomic
     from provegym.synth.make import Plan
     from provegym.synth.pipeline import check, synthesize
 
     secret = benchmark.read_seal(seal)
+    check_output(out, "tasks", (seal, config))  # before minutes of work
     told = load(config)
     settings = told.synth if limit is None else told.synth.model_copy(update={"limit": limit})
     made, names = beside(out, "made"), told.run.servers

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from provegym.config_ablations import Ablations
 from provegym.errors import InputError, UnknownName, seen
+from provegym.records.files import read_whole
 from provegym.section import Count, Group, Natural, Positive, Section, Share
 from provegym.types import MOST_AT_ONCE, MOST_TASKS, MOST_TRIALS, Kind
 
@@ -437,10 +438,9 @@ def changed_run(config: RunConfig, changes: Iterable[str]) -> RunConfig:
 def _read(path: Path) -> dict[str, Any]:
     package = Path(__file__).parent  # in an installation `configs/` lies in it, else beside it
     places = (path, package / path, package.parent / path)
+    text = read_whole(next(filter(Path.exists, places), path))
     try:
-        return tomllib.loads(next(filter(Path.exists, places), path).read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        return tomllib.loads(text.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
 

@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": CORE | {"config", "rewards", "evals", "dataset"},
     "section": set(),
     "config_ablations": {"section"},
-    "config": {"errors", "types", "section", "config_ablations"},
+    "config": {"errors", "types", "section", "config_ablations", "records"},  # files are read there
     # graph: the picture and its evidence; gateway: one way to serve, and to refuse strangers
     "loops": set(),
     "viewer": EPISODE | {"rewards", "graph", "gateway"},

@@ -15,6 +15,7 @@ from provegym.errors import BrokenRecord, InputError, ManifestMismatch
 from provegym.llm.scripted import ScriptedServer, fails
 from provegym.rollout.summary import summarize
 from provegym.types import Call, Task, Trace, Turn
+from tests.conftest import Command
 
 
 @pytest.fixture
@@ -219,3 +220,54 @@ def test_a_policy_that_nobody_answers_for_ends_in_exit_code_1(
     with ScriptedServer(answers=[fails(400, "no")]) as server:
         assert cli.call([*rollout, server.url]) == 1
     assert "error: all 1 episodes were lost to faults" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "{}"),
+        ("train", "verl", "{}", "--dry-run"),
+        ("graph", "{}"),
+        ("graph", "--servers", "budget", "--out", "{}"),
+        ("dataset", "import", "when2call", "{}", "--out", "out.jsonl"),
+        (
+            "dataset",
+            "export",
+            "tasks.jsonl",
+            "--format",
+            "hf",
+            "--out",
+            "o",
+            "--decontamination",
+            "{}",
+        ),
+        ("dataset", "stats", "{}"),
+        ("eval", "{}.json"),
+    ],
+    ids=" ".join,
+)
+def test_a_device_is_refused_as_input_before_it_is_read(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """An endless one would fill the memory; that of the test ends at once."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("device", "device.json"):
+        Path(name).symlink_to("/dev/null")
+    task = Task("t", "workflow", (Turn("Hi."),), ("budget",))
+    records.write_atomic("tasks.jsonl", [records.encode(task)])
+    ran = provegym(*(word.format("device") for word in arguments))
+    assert ran.code == 2
+    assert re.search(r"error: cannot read device(\.json)?: it is a device, which need not", ran.err)
+
+
+def test_a_split_never_takes_the_place_of_its_seal(
+    provegym: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("recipe.toml").write_text('[run]\nname = "b"\nservers = ["budget"]\n', "utf-8")
+    assert provegym("benchmark", "seal", "mine", "--out", "seal.json").code == 0
+    before = sorted(tmp_path.iterdir())
+    make = ("benchmark", "make", "recipe.toml", "--seal", "seal.json", "--out")
+    assert "seal.json is what this command reads" in provegym(*make, "seal.json").err
+    assert "recipe.toml is what this command reads" in provegym(*make, "recipe.toml").err
+    assert sorted(tmp_path.iterdir()) == before

@@ -21,6 +21,7 @@ from provegym.dataset.external import SOURCES, Source
 from provegym.dataset.stats import Stats, stats
 from provegym.errors import InputError, seen
 from provegym.records import Manifest, beside, content_hash, read, read_manifest
+from provegym.records.files import read_whole
 from provegym.types import Task
 
 LICENCE = "apache-2.0"
@@ -60,11 +61,10 @@ class _Origin(Struct):
 def read_report(path: Path) -> Report:
     """The report at `path`. Raises `InputError` where it is missing or something else."""
     made_by = read_manifest(path)
+    text = read_whole(path)
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Report)
+        found = msgspec.json.decode(text, type=Report)
         return replace(found, parent=made_by.parent if made_by else "")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no decontamination report: {error}") from error
 

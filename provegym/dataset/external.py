@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from provegym.dataset import portable
 from provegym.errors import BrokenRecord, InputError
+from provegym.records.files import read_whole
 from provegym.types import Tool
 
 
@@ -86,10 +87,7 @@ def examples(source: Source, path: Path) -> Found:
 
 def _rows(path: Path) -> list[Any]:
     """The rows of one JSON array, or of JSON Lines."""
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    text = read_whole(path)
     if text.lstrip().startswith(b"["):
         rows: list[Any] = _json(text, path, 1)
         return rows

@@ -20,6 +20,7 @@ from provegym.evals.comparison import Comparison
 from provegym.evals.items import Item
 from provegym.evals.stats import Estimate, rate
 from provegym.records import write_atomic
+from provegym.records.files import read_whole
 from provegym.rollout.policies import POLICIES
 
 SCHEMA = 1
@@ -137,10 +138,9 @@ def write(found: Evaluation, path: Path) -> None:
 
 def read(path: Path) -> Evaluation:
     """An evaluation from its file. Raises `InputError` for a file without pins, or another."""
+    text = read_whole(path)
     try:
-        raw = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        raw = json.loads(text.decode("utf-8"))
     except ValueError as error:
         raise InputError(f"{path} is no result of provegym eval: {error}") from error
     _check_pins(path, raw)

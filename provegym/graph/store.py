@@ -10,17 +10,17 @@ from provegym.errors import InputError, ManifestMismatch
 from provegym.graph.build import build
 from provegym.graph.edges import Choice, Graph, schema_hash
 from provegym.records import write_atomic
+from provegym.records.files import read_whole
 from provegym.world.server import Server
 
 
 def load(path: Path) -> Graph:
     """Read graph.json; InputError if it is none."""
+    if not path.exists():
+        raise InputError(f"{path}: no such graph; make it with `provegym graph`")
+    text = read_whole(path)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Graph)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such graph; make it with `provegym graph`") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        return msgspec.json.decode(text, type=Graph)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path} is not a graph ({error}); choose another path") from error
 

@@ -70,6 +70,12 @@ def opened(path: Path) -> Iterator[BufferedReader]:
         yield file
 
 
+def read_whole(path: Path) -> bytes:
+    """All of a file. Raises `InputError` where it cannot be read, or need not end."""
+    with opened(path) as file:
+        return file.read()
+
+
 def _replace(path: Path, handle: int, temporary: str, lines: Iterable[bytes]) -> None:
     with open(handle, "wb") as file:
         for line in lines:
