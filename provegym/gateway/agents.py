@@ -208,9 +208,11 @@ async def _end(agent: Process) -> None:
     agent.stdin.close()
     with suppress(ConnectionError):
         await agent.stdin.wait_closed()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LEAVE_SECONDS):
-            await agent.wait()
-    with suppress(ProcessLookupError):
-        os.killpg(agent.pid, signal.SIGKILL)
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await agent.wait()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(agent.pid, signal.SIGKILL)
     await agent.wait()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import math
 import os
 import shutil
 import sys
@@ -18,6 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import anyio
 import httpx2
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
@@ -76,7 +78,7 @@ class Connection:
         """Whether it can no longer be asked."""
         self.folder = Path()
         self._jobs: asyncio.Queue[Job]
-        self._task: asyncio.Task[Any] | None = None
+        self._scope: anyio.CancelScope | None = None
         self._log: IO[bytes] | None = None
         self._said = ""
         self._started: list[asyncio.SubprocessTransport] = []
@@ -126,21 +128,23 @@ class Connection:
         return not concurrent.futures.wait(done, seconds).not_done
 
     async def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        # Not the task: the SDK shields how it ends a process from the cancelling of a scope alone.
+        if self._scope is not None:
+            self._scope.cancel()
 
     async def _live(self) -> None:
-        self._jobs, self._task = asyncio.Queue(), asyncio.current_task()
+        self._jobs = asyncio.Queue()
         self._strays.listen()
         started_here.set(self._started)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed below
         try:
-            async with asyncio.timeout(self.told.seconds) as limit, self._client() as client:
-                limit.reschedule(None)
-                self._ready.set_result(_title(client))
-                self._strays.open()
-                while True:
-                    await self._serve(client)
+            with anyio.fail_after(self.told.seconds) as self._scope:
+                async with self._client() as client:
+                    self._scope.deadline = math.inf
+                    self._ready.set_result(_title(client))
+                    self._strays.open()
+                    while True:
+                        await self._serve(client)
         except TimeoutError:
             self._fail(self._late(f"did not start within {self._limit}"))
         except Exception as error:  # noqa: BLE001  # whatever ended it is told to who asks

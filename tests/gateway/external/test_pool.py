@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 from provegym.errors import InputError, ServerFault
 from provegym.gateway.external import folders
 from provegym.gateway.external.connection import Connection
+from provegym.gateway.external.loop import loop
 from provegym.gateway.external.pool import Pool
 from provegym.gateway.external.settings import External
 from provegym.world.cast import cast
@@ -142,6 +144,18 @@ def test_a_call_that_hangs_ends_at_its_deadline(counted: Open) -> None:
     with pytest.raises(ServerFault, match=r"gave no answer within 0\.2 s while running get_hang"):
         desk.pool.read(owner, (), "get_hang", {})
     assert desk.made[0].lost
+
+
+def test_a_connection_that_is_closed_again_while_it_ends_does_end(counted: Open) -> None:
+    desk = counted()
+    titles(desk.pool, Owner(), ())
+    desk.made[0].told = replace(TOLD, seconds=0.2)
+    with pytest.raises(ServerFault, match="gave no answer"):
+        desk.pool.read(Owner(), (), "get_hang", {})
+    for _ in range(50):  # as often as the loop comes to it
+        desk.made[0].close()
+        loop().run(asyncio.sleep(0)).result()
+    assert desk.made[0].ended(60)
 
 
 def test_a_result_of_400_000_tokens_is_cut(counted: Open) -> None:
