@@ -30,6 +30,10 @@ def opener(url: str) -> SessionOpener:
 
 @lru_cache(maxsize=8)
 def connection(url: str) -> Connection:
-    """The connection of this process to a gateway, whose token is that of `PROVEGYM_TOKEN`."""
-    token = os.environ.get("PROVEGYM_TOKEN")
-    return provegym.connect(url, token, patience=PATIENCE_SECONDS)
+    """The connection of this process to a gateway."""
+    return provegym.connect(url, token(), patience=PATIENCE_SECONDS)
+
+
+def token() -> str | None:
+    """What a gateway knows us by: `PROVEGYM_TOKEN`."""
+    return os.environ.get("PROVEGYM_TOKEN")

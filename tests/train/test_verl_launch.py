@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from msgspec.structs import replace
 
 from provegym import cli, records
 from provegym.errors import InputError, ManifestMismatch
+from provegym.gateway import http
+from provegym.gateway.settings import Settings as Gateway
 from provegym.train.verl import checks, command, episodes, formats, launch, rows
 from provegym.train.verl.settings import Settings, load
 from provegym.types import Task
@@ -26,6 +30,17 @@ RATES = {
     "granite-4.1-8b": ("ibm-granite/granite-4.1-8b", "3e-07"),
 }
 """Models and learning rates of the paper's section 4."""
+
+
+TOKEN = "a-token-of-at-least-sixteen"
+
+
+@pytest.fixture
+def gym() -> Iterator[str]:
+    """A gateway that wants a token."""
+    settings = Gateway(port=0, token=TOKEN)
+    with http.background(http.app(http.new_rooms(settings), settings), settings) as url:
+        yield url
 
 
 def settings_of(folder: Path, *overrides: str) -> Settings:
@@ -134,8 +149,11 @@ def test_versions_gpus_and_data_are_each_named(
     ("override", "told"),
     [
         ("machine.sequence_parallel=3", "sequence_parallel = 3 does not divide machine.gpus = 8"),
-        ("model.path=./nothing", "model.path: no model at ./nothing"),
-        ("run.tasks=.", "run.tasks: . is no file of tasks"),
+        ("model.path=./nothing", "model.path: no model at './nothing'"),
+        ("model.path=", "model.path: no model at ''"),
+        ("run.tasks=.", "run.tasks = '.': cannot read .: Is a directory"),
+        ("run.tasks=", "run.tasks = '': cannot read"),
+        (f"run.tasks={PAPER / 'qwen3-4b.toml'}", "qwen3-4b.toml:1: JSON is malformed"),
         ("run.out=/dev/null", "run.out: /dev/null is no folder"),
         ("run.out=/dev/null/run", "run.out: /dev/null is no folder"),
     ],
@@ -147,6 +165,25 @@ def test_what_cannot_work_anywhere_is_named_in_a_dry_run(
     assert cli.call(command) == 0
     missing = [line for line in capsys.readouterr().err.splitlines() if told in line]
     assert [line.startswith("cannot start here: ") for line in missing] == [True]
+
+
+def test_a_fleet_is_asked_before_anything_starts(
+    gym: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def told(url: str) -> list[str]:
+        settings = settings_of(tmp_path, f"sessions.url={url}")
+        return [line for line in checks.problems(settings) if line.startswith("sessions.url: ")]
+
+    with socket() as silent:  # bound, and nobody listens
+        silent.bind(("127.0.0.1", 0))
+        nowhere = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        (unreached,) = told(nowhere)
+    assert f"the gateway at {nowhere} cannot be reached" in unreached
+    monkeypatch.setenv("PROVEGYM_TOKEN", "wrong")
+    (refused,) = told(gym)
+    assert "(401)" in refused
+    monkeypatch.setenv("PROVEGYM_TOKEN", TOKEN)
+    assert told(gym) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What keeps a run from starting on this machine: versions, GPUs, data."""
+"""What keeps a run from starting on this machine: versions, GPUs, data, the fleet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from provegym import records
+from provegym.dataset.export import refuse_unfinished
+from provegym.errors import InputError, ProvegymError
+from provegym.gateway import wire
+from provegym.gateway.client import Connection
+from provegym.train.sessions import token
 from provegym.train.verl import command
 from provegym.train.verl.settings import Settings
 
@@ -15,20 +21,24 @@ VERL = "0.9.1"
 """Its agent loop changes with every release."""
 VLLM = (0, 18)
 """The oldest that this verl talks to."""
+FLEET_SECONDS = 10.0
+"""How long a fleet may take for one answer."""
 
 
 def problems(settings: Settings) -> Iterator[str]:
-    """What keeps the run from starting here, one line each: versions, GPUs, data."""
+    """What keeps the run from starting here, one line each: versions, GPUs, data, the fleet."""
     yield from _packages(settings)
     if settings.machine.device == "cuda":
         yield from _gpus(settings)
     yield from _files(settings)
+    if settings.sessions.url:
+        yield from _fleet(settings.sessions.url)
     if _version("verl") == VERL:
         yield from _refused(settings)
 
 
 def _files(settings: Settings) -> Iterator[str]:
-    """Tasks and a local model that are not there, and a folder that cannot be made."""
+    """Tasks and a local model that cannot be read, and a folder that cannot be made."""
     out = settings.run.folder
     first = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not first.is_dir():
@@ -36,12 +46,25 @@ def _files(settings: Settings) -> Iterator[str]:
     for name, path in _sources(settings).items():
         if not Path(path).exists():
             yield f"run.{name}: {path} does not exist; make it with `provegym synth --out {path}`"
-        elif not Path(path).is_file():
-            yield f"run.{name}: {path} is no file of tasks"
+            continue
+        try:
+            refuse_unfinished(Path(path))
+            next(records.read_tasks(path))
+        except InputError as error:
+            yield f"run.{name} = {path!r}: {error}"
     model = settings.model.path
     local = model.startswith((".", "/", "~")) or Path(model).exists()
     if local and not (Path(model) / "config.json").is_file():
-        yield f"model.path: no model at {model}; give a folder with config.json, or a hub's name"
+        yield f"model.path: no model at {model!r}; give a folder with config.json, or a hub's name"
+
+
+def _fleet(url: str) -> Iterator[str]:
+    """A fleet that does not answer, or not to our token."""
+    try:
+        with Connection(url, token(), FLEET_SECONDS) as fleet:
+            fleet.ask("GET", "/v1/sessions", None, wire.Listed)
+    except ProvegymError as error:
+        yield f"sessions.url: {error}"
 
 
 def _refused(settings: Settings) -> Iterator[str]:
@@ -107,5 +130,7 @@ def _version(package: str) -> str:
 
 
 def _sources(settings: Settings) -> dict[str, str]:
-    told = {"tasks": settings.run.tasks, "validation": settings.run.validation}
-    return {name: path for name, path in told.items() if path}
+    told = {"tasks": settings.run.tasks}
+    if settings.run.validation:
+        told["validation"] = settings.run.validation
+    return told
