@@ -31,7 +31,7 @@ from provegym import (
     tables,
     terminal,
 )
-from provegym.errors import InputError, ProvegymError, UnknownName
+from provegym.errors import InputError, ProvegymError, UnknownName, seen
 from provegym.options import (
     Json,
     Settings,
@@ -106,7 +106,7 @@ def call(arguments: Sequence[str]) -> int:
             )
         return 1
     except typer.TyperException as error:
-        terminal.complain(f"{error.format_message()} (see provegym --help)")
+        terminal.complain(f"{error.format_message()}{_given(error)} (see provegym --help)")
         return 2
     except ProvegymError as error:
         if not (broken and _told_by(error, broken)):
@@ -119,6 +119,16 @@ def call(arguments: Sequence[str]) -> int:
         return 2
     except (typer.Abort, KeyboardInterrupt):
         return _interrupted(arguments[0])
+
+
+def _given(error: typer.TyperException) -> str:
+    """The value that a wrong option was given, which typer's message leaves out."""
+    if not isinstance(error, typer.BadParameter) or error.__cause__ is None:
+        return ""
+    from pydantic import ValidationError
+
+    cause = error.__cause__
+    return f", not {seen(cause.errors()[0]['input'])}" if isinstance(cause, ValidationError) else ""
 
 
 def _interrupted(verb: str) -> int:

@@ -24,6 +24,8 @@ What the *policy* does wrong is never an exception: it is a `Result` with an out
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 
 def seen(value: object, most: int = 80) -> str:
     """A value as a message repeats it: its `repr`, of a long one the beginning."""
@@ -43,15 +45,27 @@ class InputError(ProvegymError):
 
 
 class UnknownName(InputError):
-    """A name that is not in a closed list; the message lists the valid ones, or some of them."""
+    """A name that is not in a closed list; the message lists the valid ones, of many the likest."""
 
     def __init__(self, what: str, name: str, known: list[str]) -> None:
         self.what, self.name, self.known = what, name, known
-        listed = f"known: {', '.join(known)}" if known else "there is none"
-        super().__init__(f"unknown {what} {seen(name)}; {listed}")
+        super().__init__(f"unknown {what} {seen(name)}; {_listed(name, known)}")
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
         return UnknownName, (self.what, self.name, self.known)
+
+
+MOST_NAMES = 24
+"""So many valid names are listed."""
+
+
+def _listed(name: str, known: list[str]) -> str:
+    if not known:
+        return "there is none"
+    if len(known) <= MOST_NAMES:
+        return f"known: {', '.join(known)}"
+    likest = get_close_matches(name[:80], known, MOST_NAMES, cutoff=0)
+    return f"known: {', '.join(likest)} and {len(known) - MOST_NAMES} more"
 
 
 class LimitReached(InputError):

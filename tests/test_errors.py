@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from provegym.errors import seen
+from provegym.errors import UnknownName, seen
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,14 @@ from provegym.errors import seen
 )
 def test_a_message_repeats_a_long_value_by_its_beginning(value: object, told: str) -> None:
     assert seen(value, 10) == told
+
+
+def test_of_many_valid_names_the_likest_are_listed() -> None:
+    known = [f"tiny/full/{seed}" for seed in range(40)] + ["smollm2/sft/1"]
+    told = str(UnknownName("cell", "smollm2/sft/3", known))
+    assert told.startswith("unknown cell 'smollm2/sft/3'; known: smollm2/sft/1, ")
+    assert told.count("tiny/full/") == 23
+    assert told.endswith(" and 17 more")
+    assert str(UnknownName("cell", "x", known[:2])) == (
+        "unknown cell 'x'; known: tiny/full/0, tiny/full/1"
+    )

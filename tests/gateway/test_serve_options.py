@@ -35,6 +35,10 @@ REFUSED = [
     ("serve|--http|--token|", "the token is empty, as an unset variable is: give one"),
     ("serve|banking|--token|", "the token is empty, as an unset variable is: give one"),
     ("serve|banking|--seed|9223372036854775808", "Invalid value for '--seed'"),
+    (
+        "serve|--http|--port|-1",
+        "Invalid value for '--port': Input should be greater than or equal to 0, not '-1'",
+    ),
     *((f"serve|banking|{o.replace(' ', '|')}", f"{o.split()[0]} is for serving") for o in OPTIONS),
     ("serve|banking|--workers|2", "--workers is for serving over HTTP; add --http"),
 ]
