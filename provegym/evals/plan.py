@@ -26,6 +26,15 @@ PARTS: Mapping[str, Sequence[str]] = {
 }
 
 
+ONLY: Mapping[str, Sequence[str]] = {
+    "tasks": OWN,
+    "user_model": ("tau2",),
+    "user_url": ("tau2",),
+    "teval_source": ("teval",),
+}
+"""Settings that some suites alone look at."""
+
+
 class Settings(Struct, frozen=True):
     """What the user asked for. `suites` are SUITE or SUITE/PART; `limit` is of items a part, 0 for
     all. `sampling` overrides what a benchmark asks of the model; None leaves its own. `agent` is
@@ -88,6 +97,12 @@ def plan(settings: Settings) -> list[Suite]:
     is missing, `InputError`.
     """
     found = chosen(settings.suites)
+    for name, suites in ONLY.items():
+        if getattr(settings, name) is not None and not found.keys() & suites:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                f"{option} is for {' and '.join(suites)}, not for {', '.join(found)}; leave it out"
+            )
     foreign = [name for name in found if name not in OWN]
     if foreign and (settings.agent is not None or settings.model == "random"):
         raise InputError(

@@ -279,6 +279,21 @@ def test_official_harnesses_measure_models_alone(
     assert "plays live worlds alone, not bfcl; give --suite provegym" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("suites", "option", "told"),
+    [
+        ("bfcl", "--tasks", "--tasks is for heldout and provegym, not for bfcl; leave it out"),
+        ("heldout,bfcl", "--user-url", "--user-url is for tau2, not for heldout, bfcl"),
+        ("tau2", "--teval-source", "--teval-source is for teval, not for tau2"),
+    ],
+)
+def test_an_option_of_another_suite_is_refused(
+    suites: str, option: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.call(["eval", "m", "--suite", suites, option, "x"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {told}")
+
+
 def test_the_example_agent_is_scored_through_the_gateway(tasks: Path, tmp_path: Path) -> None:
     few = tmp_path / "few.jsonl"
     few.write_bytes(b"".join(tasks.read_bytes().splitlines(keepends=True)[:2]))
