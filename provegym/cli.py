@@ -123,12 +123,8 @@ def call(arguments: Sequence[str]) -> int:
 
 def _given(error: typer.TyperException) -> str:
     """The value that a wrong option was given, which typer's message leaves out."""
-    if not isinstance(error, typer.BadParameter) or error.__cause__ is None:
-        return ""
-    from pydantic import ValidationError
-
-    cause = error.__cause__
-    return f", not {seen(cause.errors()[0]['input'])}" if isinstance(cause, ValidationError) else ""
+    found = getattr(error.__cause__, "errors", None)  # of pydantic, which typer asks
+    return f", not {seen(found()[0]['input'])}" if found else ""
 
 
 def _interrupted(verb: str) -> int:

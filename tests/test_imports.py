@@ -36,7 +36,7 @@ ANY = {
     *("learning", "runs", "tables", "options", "terminal", "bench", "play"),
     *("cli_servers", "cli_dataset", "cli_graph", "cli_synth", "cli_serve", "cli_add", "cli_train"),
     *("cli_benchmark", "cli_eval", "cli_rollout", "cli_view", "contestants"),
-    *("showing", "names", "section", "config_ablations", "ablation"),
+    *("showing", "names", "ablation"),
     *("world", "servers", "gateway", "graph", "llm", "rollout", "synth", "dataset"),
     *("rewards", "train", "evals", "report", "viewer"),
 }
@@ -63,13 +63,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dataset": CORE | {"rollout"},  # an export shows the prompt and tools that the loop shows
     "synth": EPISODE | {"loops", "config", "graph", "llm", "rewards", "dataset"},
     # gateway: verl's workers, too, know the servers outside
-    "train": EPISODE
-    | {"loops", "config", "section", "llm", "rewards", "dataset", "evals", "gateway"},
+    "train": EPISODE | {"loops", "config", "llm", "rewards", "dataset", "evals", "gateway"},
     "evals": EPISODE | {"loops", "config", "llm", "rewards", "dataset"},  # never synth or train
     "report": CORE | {"config", "rewards", "evals", "dataset"},
-    "section": set(),
-    "config_ablations": {"section"},
-    "config": {"errors", "types", "section", "config_ablations", "records"},  # files are read there
+    "config": {"errors", "types", "records"},  # records: files are read there
     # graph: the picture and its evidence; gateway: one way to serve, and to refuse strangers
     "loops": set(),
     "viewer": EPISODE | {"rewards", "graph", "gateway"},
@@ -151,7 +148,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "dateutil": ("servers/",),
     "networkx": ("servers/", "graph/"),
     "pydantic": (
-        *("records/", "config", "section.py", "world/", "train/verl/settings.py"),
+        *("records/", "config/", "world/", "train/verl/settings.py"),
         *SDK_ERRORS,
     ),
     "numpy": ("train/", "evals/", "report/", "ablation/"),

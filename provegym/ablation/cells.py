@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from provegym.config import RunConfig, changed_run
-from provegym.config_ablations import Arm
+from provegym.config.ablations import Arm
 from provegym.errors import InputError, UnknownName
 
 BASE = "base"

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from provegym import config
+from provegym.config.section import Count, Group, Natural, Positive, Section, Share
 from provegym.errors import InputError
 from provegym.rewards import presets
-from provegym.section import Count, Group, Natural, Positive, Section, Share
 
 Calls = Literal["hermes", "granite"]
 Device = Literal["cuda", "cpu"]

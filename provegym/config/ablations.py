@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from provegym.section import Count, Positive, Section
+from provegym.config.section import Count, Positive, Section
 
 Cell = Literal[
     "full",
