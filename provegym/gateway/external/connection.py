@@ -9,29 +9,23 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import math
-import os
-import shutil
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import httpx2
 import mcp_types as types
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp import Client, MCPError
 
 from provegym.errors import InputError, ServerFault, seen
-from provegym.gateway.external import files, folders, leash
-from provegym.gateway.external.loop import loop, started_here
+from provegym.gateway.external import leash
+from provegym.gateway.external.link import Link
+from provegym.gateway.external.loop import loop
 from provegym.gateway.external.mistakes import mistake
 from provegym.gateway.external.results import Answer, answer, masked, without
-from provegym.gateway.external.settings import FOLDER, HOME, External
+from provegym.gateway.external.settings import External
 from provegym.gateway.external.strays import Strays
 
 Ask = Callable[[Client], Awaitable[Any]]
@@ -44,10 +38,6 @@ LOST = (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
 """Errors that no server answers with."""
 MOST_PAGES = 100
 """Pages of a list of tools that are read."""
-SAID = 300
-"""Characters of what a lost server last said."""
-SEED = "PROVEGYM_SEED"
-"""The environment variable that tells a process the seed of its world."""
 
 
 class Listing(NamedTuple):
@@ -73,19 +63,20 @@ class Connection:
 
     def __init__(self, name: str, told: External, home: Path, seed: int) -> None:
         """`home` is the folder that the settings' paths are relative to."""
-        self.name, self.told, self._home, self._seed = name, told, home, seed
+        self.name, self.told = name, told
         self.lost = False
         """Whether it can no longer be asked."""
-        self.folder = Path()
+        self._link = Link(name, told, home, seed)
         self._jobs: asyncio.Queue[Job]
         self._scope: anyio.CancelScope | None = None
-        self._log: IO[bytes] | None = None
-        self._said = ""
-        self._started: list[asyncio.SubprocessTransport] = []
-        """The process, once there is one."""
         self._strays = Strays(name)
         self._ready: concurrent.futures.Future[str] = concurrent.futures.Future()
         self._done: concurrent.futures.Future[None] | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where its process runs."""
+        return self._link.folder
 
     # -- life ------------------------------------------------------------------------------
 
@@ -93,16 +84,7 @@ class Connection:
         """Begin to open it; the first request waits until it is open. Raises `InputError` where
         the files that it starts with cannot be copied.
         """
-        self.folder = folders.private()
-        try:
-            if self.told.files:
-                files.copy(self._home / self.told.files, self.folder)
-        except BaseException as error:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            if isinstance(error, OSError):
-                what = f"cannot copy {error.filename}: {error.strerror}"
-                raise InputError(f"server {self.name}: {what}") from error
-            raise
+        self._link.lay_out()
         self._done = loop().run(self._live())
         return self
 
@@ -135,11 +117,9 @@ class Connection:
     async def _live(self) -> None:
         self._jobs = asyncio.Queue()
         self._strays.listen()
-        started_here.set(self._started)
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed below
         try:
             with anyio.fail_after(self.told.seconds) as self._scope:
-                async with self._client() as client:
+                async with self._link.client() as client:
                     self._scope.deadline = math.inf
                     self._ready.set_result(_title(client))
                     self._strays.open()
@@ -152,9 +132,7 @@ class Connection:
         finally:
             self.lost = True
             self._fail(EOFError("it was closed"))
-            self._said = self._last_words()
-            self._log.close()
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._link.clear_away()
 
     async def _serve(self, client: Client) -> None:
         ask, future = await self._jobs.get()
@@ -181,60 +159,22 @@ class Connection:
     def _unopened(self, error: BaseException) -> Exception | None:
         """What is wrong with a server that did not open, if that can be told."""
         error, url = _first(error), self.told.url
-        if self._exit_code() in leash.CANNOT_RUN:
-            return InputError(f"server {self.name} cannot be started: {self._last_words()}")
+        if self._link.exit_code() in leash.CANNOT_RUN:
+            return InputError(f"server {self.name} cannot be started: {self._link.last_words()}")
         if url and isinstance(error, httpx2.TransportError):
             return self._not_opened(f"server {self.name} cannot be reached at {url}", error)
         if isinstance(error, MCPError) and error.code not in LOST:
             where = f"server {self.name} is no MCP server ({url or self.told.command})"
             return self._not_opened(f"{where}; it answered the first request with", error)
-        if self._exit_code() is not None and (word := self._misplaced()):
-            return NotOpened(
-                f"server {self.name} does not start: it runs in a folder of its own, and {word!r} "
-                f"is one of {self._home}; write it as {HOME}/{word}"
-            )
-        if self._exit_code() == 0:
+        if self._link.exit_code() is not None and (misplaced := self._link.misplaced()):
+            return NotOpened(misplaced)
+        if self._link.exit_code() == 0:
             what = f"is no MCP server ({self.told.command}): it ended where one waits for requests"
             return NotOpened(str(self._fault(what)))
         return None
 
-    def _misplaced(self) -> str:
-        """A file of the command that lies beside provegym.toml alone; empty for none."""
-        words = [word for word in self.told.words if not Path(word).is_absolute()]
-        there = (word for word in words if (self._home / word).is_file())
-        return next((word for word in there if not (self.folder / word).exists()), "")
-
     def _not_opened(self, what: str, error: BaseException) -> NotOpened:
-        return NotOpened(without(f"{what}: {_why(error)}", self._secrets()))
-
-    @asynccontextmanager
-    async def _client(self) -> AsyncIterator[Client]:
-        if self.told.url:
-            headers = {"Authorization": f"Bearer {_secret(self.told.token)}"}
-            async with httpx2.AsyncClient(
-                headers=headers if self.told.token else {}, timeout=self.told.seconds
-            ) as http:
-                transport = streamable_http_client(self.told.url, http_client=http)
-                async with Client(transport, cache=None) as client:
-                    yield client
-        else:
-            pipes = stdio_client(self._process(), errlog=self._log)  # type: ignore[arg-type]
-            async with Client(pipes, cache=None) as client:
-                yield client
-
-    def _process(self) -> StdioServerParameters:
-        words = [self._placed(word) for word in self.told.words]
-        env = {key: self._placed(value) for key, value in self.told.env.items()}
-        env |= {key: _secret(key) for key in self.told.forward}
-        return StdioServerParameters(
-            command=sys.executable,
-            args=["-IS", leash.__file__, str(os.getpid()), *words],
-            env={SEED: str(self._seed), **env},
-            cwd=self.folder,
-        )
-
-    def _placed(self, text: str) -> str:
-        return text.replace(FOLDER, str(self.folder)).replace(HOME, str(self._home))
+        return NotOpened(without(f"{what}: {_why(error)}", self._link.secrets()))
 
     # -- requests --------------------------------------------------------------------------
 
@@ -289,7 +229,7 @@ class Connection:
             found: Answer = self._asked(ask, f"running {tool}")
         except MCPError as error:
             found = Answer(None, error.message, misused=error.code == types.INVALID_PARAMS)
-        return masked(found, self._secrets())
+        return masked(found, self._link.secrets())
 
     def _asked(self, ask: Ask, doing: str) -> Any:
         """What the server answers. Raises `MCPError` for an error that it answers with."""
@@ -307,7 +247,7 @@ class Connection:
             self.close()
             if wrong := mistake(error):
                 text = f"server {self.name} breaks MCP while {doing}: {wrong}; mend the server"
-                raise ServerFault(without(text, self._secrets())) from error
+                raise ServerFault(without(text, self._link.secrets())) from error
             if _is_late(error):
                 raise self._late(
                     f"gave no answer within {self._limit} while {doing}", doing
@@ -332,33 +272,12 @@ class Connection:
 
     def _fault(self, what: str) -> ServerFault:
         text = f"server {self.name} {what}"
-        code = self._exit_code()
+        code = self._link.exit_code()
         text += f"; its exit code is {code}" if code is not None and code >= 0 else ""
-        text += f"; it said: {said}" if (said := self._last_words()) else ""
+        text += f"; it said: {said}" if (said := self._link.last_words()) else ""
         if strays := self._strays.told():
             text += f"; it {strays}"
-        return ServerFault(without(text, self._secrets()))
-
-    def _exit_code(self) -> int | None:
-        """Of the process, if it ended; negative for a signal, which may be that of `close`."""
-        return self._started[0].get_returncode() if self._started else None
-
-    def _secrets(self) -> dict[str, str]:
-        """What no message and no result may hold, by what it is called."""
-        names = filter(None, (*self.told.forward, self.told.token))
-        return {name: value for name in names if (value := os.environ.get(name))}
-
-    def _last_words(self) -> str:
-        """Of the latest that the process wrote to its standard error, the last line that tells of
-        an error, else the last one.
-        """
-        log = self._log
-        if log is None or log.closed:
-            return self._said
-        size = os.fstat(log.fileno()).st_size
-        text = os.pread(log.fileno(), 4096, max(0, size - 4096)).decode(errors="replace")
-        lines = [line.strip()[-SAID:] for line in reversed(text.split("\n")) if line.strip()]
-        return next((line for line in lines if "rror" in line), lines[0] if lines else "")
+        return ServerFault(without(text, self._link.secrets()))
 
 
 def _title(client: Client) -> str:
@@ -381,10 +300,3 @@ def _first(error: BaseException) -> BaseException:
 def _why(error: BaseException) -> str:
     error = _first(error)
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _secret(name: str) -> str:
-    """A variable of ours that the user named."""
-    if name and name not in os.environ:
-        raise InputError(f"the environment variable {name} is not set; a server needs it")
-    return os.environ.get(name, "")
