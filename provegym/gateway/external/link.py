@@ -109,11 +109,14 @@ class Link:
         """Of the latest that the process wrote to its standard error, the last line that tells of
         an error, else the last one.
         """
-        log = self._log
-        if log is None or log.closed:
+        if self._log is None:
             return self._said
-        size = os.fstat(log.fileno()).st_size
-        text = os.pread(log.fileno(), 4096, max(0, size - 4096)).decode(errors="replace")
+        try:
+            number = self._log.fileno()
+        except ValueError:  # it was closed
+            return self._said
+        size = os.fstat(number).st_size
+        text = os.pread(number, 4096, max(0, size - 4096)).decode(errors="replace")
         lines = [line.strip()[-SAID:] for line in reversed(text.split("\n")) if line.strip()]
         return next((line for line in lines if "rror" in line), lines[0] if lines else "")
 
