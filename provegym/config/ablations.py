@@ -31,7 +31,7 @@ class Arm(Section):
     """One policy: its cells, and how often each is trained."""
 
     cells: Annotated[tuple[Cell, ...], Field(min_length=1)]
-    seeds: Count
+    seeds: Annotated[int, Field(ge=1, le=1000)]
     """Each cell is trained with the seeds 1, 2, ... up to this number; other starting weights,
     order of tasks and rollouts, on the same tasks."""
     change: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from provegym.config.ablations import Ablations
-from provegym.config.section import Natural, Section
+from provegym.config.section import Name, Section, Seed
 from provegym.config.synthesis import Synth
 from provegym.config.teacher import Teacher
 from provegym.config.training import Eval, Grpo, Sft
@@ -20,8 +20,8 @@ Policy = Literal["smollm2", "tiny"]
 class Run(Section):
     """What is run, on which worlds, and where its files go."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
-    seed: Natural = 0
+    name: Name
+    seed: Seed = 0
     out: str = ""
     """Folder of the run's files; empty means runs/NAME."""
     policy: Policy = "smollm2"

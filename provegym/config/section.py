@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from provegym.types import MOST_AT_ONCE
+from provegym.types import MOST_AT_ONCE, MOST_SEED
 
 Group = Annotated[int, Field(ge=2, le=4096)]
 """Episodes of one task that are compared; more than these are a slip."""
@@ -16,6 +16,13 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0, le=1)]
+"""A learning rate, or a share that may not be 0."""
+Steps = Annotated[int, Field(ge=1, le=1_000_000)]
+"""Of training; more than these are a slip."""
+Seed = Annotated[int, Field(ge=0, le=MOST_SEED)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$")]
+"""Of a run, which names its folder."""
 AtOnce = Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from provegym.config.section import AtOnce, Count, Group, Natural, Positive, Section
+from provegym.config.section import AtOnce, Count, Group, Natural, Positive, Rate, Section, Steps
 from provegym.types import MOST_TRIALS
 
 
@@ -14,7 +14,7 @@ class Sft(Section):
     """Supervised fine-tuning on the ground truth (ours but for `epochs`)."""
 
     epochs: Positive = 3.0
-    learning_rate: Positive = 2e-4
+    learning_rate: Rate = 2e-4
     batch_size: Count = 4
     warmup: Natural = 10
     lora_rank: Count = 16
@@ -25,7 +25,7 @@ class Sft(Section):
 class Grpo(Section):
     """Group-relative policy optimization; `beta` weighs the KL term, 0 leaves it out."""
 
-    steps: Count = 350
+    steps: Steps = 350
     tasks: Natural = 0
     """Learn from the first so many tasks that fit the limits; 0 means all (ours)."""
     group_size: Group = 16
@@ -34,7 +34,7 @@ class Grpo(Section):
     a group in which nothing is solved still has something to learn from (ours; the idea is that
     of LUFFY, arXiv 2504.14945)."""
     prompts_per_step: Count = 16
-    learning_rate: Positive = 1e-6
+    learning_rate: Rate = 1e-6
     beta: Annotated[float, Field(ge=0)] = 0.01
     temperature: Positive = 1.0
     scale_rewards: Literal["group", "batch", "none"] = "group"

@@ -154,6 +154,9 @@ def test_versions_gpus_and_data_are_each_named(
         ("run.tasks=.", "run.tasks = '.': cannot read .: Is a directory"),
         ("run.tasks=", "run.tasks = '': cannot read"),
         (f"run.tasks={PAPER / 'qwen3-4b.toml'}", "qwen3-4b.toml:1: JSON is malformed"),
+        ("model.path=https://example.org/x", "model.path: no model at 'https://example.org/x'"),
+        ("model.path=a b", "model.path: no model at 'a b'"),
+        ("machine.device=cpu", "machine.gpus is 8, machine.device = cpu has 1"),
         ("run.out=/dev/null", "run.out: /dev/null is no folder"),
         ("run.out=/dev/null/run", "run.out: /dev/null is no folder"),
     ],
@@ -165,6 +168,21 @@ def test_what_cannot_work_anywhere_is_named_in_a_dry_run(
     assert cli.call(command) == 0
     missing = [line for line in capsys.readouterr().err.splitlines() if told in line]
     assert [line.startswith("cannot start here: ") for line in missing] == [True]
+
+
+def test_tasks_are_read_whole_and_counted(tasks: list[Task], tmp_path: Path) -> None:
+    def told(name: str, lines: list[bytes]) -> list[str]:
+        records.write_atomic(tmp_path / "tasks.jsonl", lines)
+        few = settings_of(tmp_path, "grpo.prompts_per_step=3", f"run.{name}={path}")
+        return [line for line in checks.problems(few) if line.startswith(f"run.{name}")]
+
+    path, lines = tmp_path / "tasks.jsonl", [records.encode(task) for task in tasks]
+    assert told("tasks", lines) == []
+    (few,) = told("tasks", lines[:2])
+    assert few.startswith(f"run.tasks: {path} holds 2 tasks, grpo.prompts_per_step is 3; make more")
+    (broken,) = told("tasks", [*lines[:2], b"{}"])
+    assert f"{path}:3: " in broken
+    assert told("validation", lines[:1]) == []
 
 
 def test_a_fleet_is_asked_before_anything_starts(
@@ -193,6 +211,12 @@ def test_a_fleet_is_asked_before_anything_starts(
         ("grpo.lerning_rate=1", "grpo.lerning_rate is not a setting; did you mean learning_rate?"),
         ("grpo.group_size=1", "grpo.group_size is 1"),
         ("grpo.group_size=1000000000", "grpo.group_size is 1000000000"),
+        ("grpo.steps=99999999999999999999999", "grpo.steps is 99999999999999999999999"),
+        ("grpo.learning_rate=1e300", "grpo.learning_rate is 1e+300"),
+        ("machine.server_memory=0", "machine.server_memory is 0"),
+        ("run.seed=9223372036854775808", "run.seed is 9223372036854775808"),
+        ("run.name='..'", "run.name is '..'"),
+        ("model.template={'a b'=1}", "model.template: 'a b' is no name of a template's argument"),
         ("grpo.max_response_tokens=40000", "qwen3-4b.toml: an episode may have 52384 tokens"),
         ("model.calls=xml", "model.calls is 'xml', should be 'hermes' or 'granite'"),
         ("sessions.url=x", "sessions.url: 'x' is no base URL; write it like http://127.0.0.1:8765"),
@@ -209,9 +233,9 @@ def test_a_wrong_setting_is_named(tmp_path: Path, override: str, told: str) -> N
 def test_a_folder_of_another_run_is_refused_and_a_longer_run_is_the_same(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     launch._claim(settings_of(tmp_path), folder)
-    launch._claim(settings_of(tmp_path, "grpo.steps=700", "machine.gpus=4"), folder)
-    with pytest.raises(ManifestMismatch, match="a run with other settings"):
-        launch._claim(settings_of(tmp_path, "grpo.kl=0"), folder)
+    launch._see_that_it_is_ours(settings_of(tmp_path, "grpo.steps=9", "machine.gpus=4"), folder)
+    with pytest.raises(ManifestMismatch, match=r"a run with other settings \(grpo.kl: 0.01, now 0"):
+        launch._see_that_it_is_ours(settings_of(tmp_path, "grpo.kl=0"), folder)
 
 
 # -- rows ------------------------------------------------------------------------------------
@@ -236,8 +260,9 @@ def here(tasks: list[Task], tmp_path: Path) -> Path:
 
 def prepared(folder: Path, *overrides: str) -> rows.Rows:
     told = [f"model.path={folder / 'model'}", "grpo.max_prompt_tokens=900", *overrides]
-    settings = settings_of(folder, *told)
-    return rows.prepare(settings, folder / "tasks.jsonl", folder / "t.parquet", lambda *_: None)
+    settings, tasks = settings_of(folder, *told), folder / "tasks.jsonl"
+    least = settings.grpo.prompts_per_step
+    return rows.prepare(settings, tasks, folder / "t.parquet", lambda *_: None, least)
 
 
 def test_rows_leave_out_what_does_not_fit_and_say_so(here: Path, tasks: list[Task]) -> None:
@@ -290,7 +315,9 @@ def test_a_curriculum_writes_the_rows_of_all_steps_with_short_tasks_first(
     assert "data.shuffle=true" in command.command(settings_of(here))
     launch._claim(again, here / "run")
     with pytest.raises(ManifestMismatch):  # another number of steps is another order
-        launch._claim(settings_of(here, "grpo.curriculum=true", "grpo.steps=700"), here / "run")
+        launch._see_that_it_is_ours(
+            settings_of(here, "grpo.curriculum=true", "grpo.steps=700"), here / "run"
+        )
 
 
 def test_rows_lost_to_a_kill_are_made_again(here: Path) -> None:
@@ -303,8 +330,8 @@ def test_rows_lost_to_a_kill_are_made_again(here: Path) -> None:
 
 
 def test_too_few_tasks_and_models_without_a_tokenizer_are_refused(here: Path) -> None:
-    with pytest.raises(InputError, match="3 tasks can be learnt from, fewer than prompts_per_step"):
-        prepared(here)
+    with pytest.raises(InputError, match="3 tasks fit the limits, 4 are needed at least"):
+        prepared(here, "grpo.prompts_per_step=4")
     with pytest.raises(InputError, match=r"model\.path: no tokenizer at"):
         prepared(here, f"model.path={here / 'nothing'}", "grpo.prompts_per_step=3")
 

@@ -21,6 +21,8 @@ VERL = "0.9.1"
 """Its agent loop changes with every release."""
 VLLM = (0, 18)
 """The oldest that this verl talks to."""
+HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
+"""How a model on the Hugging Face hub may be called."""
 FLEET_SECONDS = 10.0
 """How long a fleet may take for one answer."""
 
@@ -28,8 +30,7 @@ FLEET_SECONDS = 10.0
 def problems(settings: Settings) -> Iterator[str]:
     """What keeps the run from starting here, one line each: versions, GPUs, data, the fleet."""
     yield from _packages(settings)
-    if settings.machine.device == "cuda":
-        yield from _gpus(settings)
+    yield from _gpus(settings) if settings.machine.device == "cuda" else _cpu(settings)
     yield from _files(settings)
     if settings.sessions.url:
         yield from _fleet(settings.sessions.url)
@@ -44,18 +45,29 @@ def _files(settings: Settings) -> Iterator[str]:
     if not first.is_dir():
         yield f"run.out: {first} is no folder; choose another place for the run"
     for name, path in _sources(settings).items():
-        if not Path(path).exists():
-            yield f"run.{name}: {path} does not exist; make it with `provegym synth --out {path}`"
-            continue
-        try:
-            refuse_unfinished(Path(path))
-            next(records.read_tasks(path))
-        except InputError as error:
-            yield f"run.{name} = {path!r}: {error}"
+        yield from _tasks(name, path, settings.grpo.prompts_per_step if name == "tasks" else 1)
     model = settings.model.path
-    local = model.startswith((".", "/", "~")) or Path(model).exists()
-    if local and not (Path(model) / "config.json").is_file():
+    named = HUB.fullmatch(model) is not None and not Path(model).exists()
+    if not named and not (Path(model) / "config.json").is_file():
         yield f"model.path: no model at {model!r}; give a folder with config.json, or a hub's name"
+
+
+def _tasks(name: str, path: str, least: int) -> Iterator[str]:
+    """A file of tasks that is not there, cannot be read whole, or holds too few."""
+    if not Path(path).exists():
+        yield f"run.{name}: {path} does not exist; make it with `provegym synth --out {path}`"
+        return
+    try:
+        refuse_unfinished(Path(path))
+        number = sum(1 for _ in records.read_tasks(path))
+    except InputError as error:
+        yield f"run.{name} = {path!r}: {error}"
+        return
+    if number < least:
+        yield (
+            f"run.{name}: {path} holds {number} tasks, grpo.prompts_per_step is {least}; make "
+            "more with `provegym synth`"
+        )
 
 
 def _fleet(url: str) -> Iterator[str]:
@@ -81,7 +93,8 @@ def _refused(settings: Settings) -> Iterator[str]:
             compose("ppo_trainer", overrides=words)
     except HydraException as error:
         own = f"machine.hydra = {list(settings.machine.hydra)}"
-        yield f"verl does not take {own}: {' '.join(str(error).split())[:300]}"
+        what = own if settings.machine.hydra else "this command"
+        yield f"verl does not take {what}: {' '.join(str(error).split())[:300]}"
 
 
 def _packages(settings: Settings) -> Iterator[str]:
@@ -107,11 +120,18 @@ def _gpus(settings: Settings) -> Iterator[str]:
     if found < wanted:
         yield (
             f"machine.gpus is {wanted}, this machine has {found}; set machine.gpus, or "
-            "machine.device = cpu to try things out with a tiny model"
+            "machine.device = cpu with machine.gpus = 1 to try things out with a tiny model"
         )
     for name in ("tensor_parallel", "sequence_parallel"):
         if wanted % (parallel := getattr(machine, name)):
             yield f"machine.{name} = {parallel} does not divide machine.gpus = {wanted}"
+
+
+def _cpu(settings: Settings) -> Iterator[str]:
+    """One process stands for one GPU."""
+    for name in ("gpus", "nodes"):
+        if (told := getattr(settings.machine, name)) != 1:
+            yield f"machine.{name} is {told}, machine.device = cpu has 1; set machine.{name} = 1"
 
 
 def _devices() -> int:

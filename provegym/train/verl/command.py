@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from provegym.dataset.rows import AGENT
 from provegym.train.verl.device import device, put
@@ -55,11 +56,23 @@ def checkpoints(settings: Settings) -> Path:
 
 
 def _quoted(path: Path) -> str:
-    """A path as a value of Hydra's grammar, whatever characters it has."""
-    text = str(path.absolute())
-    if re.fullmatch(r"[\w./-]+", text, re.ASCII):
+    return _text(str(path.absolute()))
+
+
+def _text(text: str) -> str:
+    """A text as a value of Hydra's grammar, whatever characters it has."""
+    if re.fullmatch(r"[\w.-]*/[\w./-]+", text, re.ASCII):
         return text
     return "'{}'".format(text.replace("\\", "\\\\").replace("'", "\\'"))
+
+
+def _value(value: Any) -> str:
+    """A value of TOML in Hydra's grammar."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_value, value)) + "]"
+    return json.dumps(value) if isinstance(value, bool | int | float) else _text(str(value))
 
 
 def _training(settings: Settings) -> Iterator[str]:
@@ -88,7 +101,7 @@ def _rollout(settings: Settings) -> Iterator[str]:
     grpo, machine, model = settings.grpo, settings.machine, settings.model
     place, rollout = "actor_rollout_ref.model", "actor_rollout_ref.rollout"
     local = Path(model.path).exists()
-    yield from put(place, path=_quoted(Path(model.path)) if local else model.path)
+    yield from put(place, path=_quoted(Path(model.path)) if local else _text(model.path))
     if model.lora_rank:
         yield from put(place, lora_rank=model.lora_rank, lora_alpha=model.lora_alpha)
         yield from put(place, target_modules="all-linear")
@@ -120,7 +133,7 @@ def _data(settings: Settings) -> Iterator[str]:
         seed=settings.run.seed,
     )
     for key, value in settings.model.template.items():
-        yield f"+data.apply_chat_template_kwargs.{key}={json.dumps(value)}"
+        yield f"+data.apply_chat_template_kwargs.{key}={_value(value)}"
 
 
 def _trainer(settings: Settings) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from provegym import records
+from provegym.differences import named
 from provegym.errors import InfrastructureError, InputError, ManifestMismatch
 from provegym.evals.process import ended, tied
 from provegym.records.files import alone
@@ -52,14 +53,17 @@ def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Train
 
 
 def _launch(settings: Settings, folder: Path, show: Show, note: Callable[[str], None]) -> Trained:
-    _claim(settings, folder)
+    _see_that_it_is_ours(settings, folder)
     for split, source in _splits(settings).items():
+        least = settings.grpo.prompts_per_step if split == "train" else 1
         with show(f"rows of {split}") as advance:
-            made = rows.prepare(settings, Path(source), command.rows(settings, split), advance)
+            out = command.rows(settings, split)
+            made = rows.prepare(settings, Path(source), out, advance, least)
         for reason, number in made.left_out.items():
             note(f"{source}: {number} tasks are left out, they have {reason}")
         if split == "train" and settings.grpo.curriculum:
             rows.arrange(settings, made, command.learnt(settings))
+    _claim(settings, folder)
     records.write_atomic(folder / command.LOOP, [command.agent_loop(settings).encode()])
     if _steps(settings) < settings.grpo.steps:
         watch = Watch(folder, command.checkpoints(settings), note)
@@ -73,17 +77,22 @@ def _splits(settings: Settings) -> dict[str, str]:
     return {name: path for name, path in told.items() if path}
 
 
-def _claim(settings: Settings, folder: Path) -> None:
-    """Write down what makes the run what it is. Raises `ManifestMismatch` for another one's."""
-    told = settings.identity()
-    wanted = records.Manifest("verl", records.config_hash(told), settings=told)
-    found = records.read_manifest(folder / "verl")
-    if found and found.config != wanted.config:
+def _see_that_it_is_ours(settings: Settings, folder: Path) -> None:
+    """Raise `ManifestMismatch` for the folder of another run."""
+    found, told = records.read_manifest(folder / "verl"), settings.identity()
+    if found and found.config != records.config_hash(told):
         raise ManifestMismatch(
-            f"{folder} holds a run with other settings (model, seed or grpo); choose another "
-            "run.out, or delete it"
+            f"{folder} holds a run with other settings ({named(found.settings, told)}); "
+            "choose another run.out, or delete it"
         )
-    records.write_manifest(folder / "verl", wanted)
+
+
+def _claim(settings: Settings, folder: Path) -> None:
+    """Write down what makes the run what it is, once it can start."""
+    told = settings.identity()
+    records.write_manifest(
+        folder / "verl", records.Manifest("verl", records.config_hash(told), settings=told)
+    )
 
 
 def _environment(settings: Settings, folder: Path) -> dict[str, str]:

@@ -35,11 +35,11 @@ class Rows(Struct, frozen=True):
     left_out: dict[str, int]
 
 
-def prepare(settings: Settings, tasks: Path, out: Path, progress: Progress) -> Rows:
+def prepare(settings: Settings, tasks: Path, out: Path, progress: Progress, least: int = 1) -> Rows:
     """Write the tasks that fit to `out` (Parquet), and as JSON Lines beside it.
 
     What an earlier call wrote from the same tasks is kept. Raises `InputError` for tasks that
-    cannot be read or are unfinished, and where fewer fit than one step asks for.
+    cannot be read or are unfinished, and where fewer than `least` fit.
     """
     refuse_unfinished(tasks)
     grpo, model = settings.grpo, settings.model
@@ -50,7 +50,7 @@ def prepare(settings: Settings, tasks: Path, out: Path, progress: Progress) -> R
     if not (made and (made.config, made.parent) == (config, parent)):
         made = _select(settings, tasks, fitting, Manifest("tasks", config, parent=parent), progress)
     rows = Rows(out, made.rows, made.settings["left_out"])
-    _see_that_there_are_enough(rows, tasks, grpo.prompts_per_step)
+    _see_that_there_are_enough(rows, tasks, least)
     exported = records.read_manifest(out)
     if not (exported and exported.complete and exported.parent == records.content_hash(fitting)):
         export(fitting, out, Plan("verl"), {})
@@ -122,6 +122,6 @@ def _see_that_there_are_enough(rows: Rows, tasks: Path, wanted: int) -> None:
         return
     why = ", ".join(f"{number} have {reason}" for reason, number in rows.left_out.items())
     raise InputError(
-        f"{tasks}: {rows.kept} tasks can be learnt from, fewer than prompts_per_step = {wanted}"
+        f"{tasks}: {rows.kept} tasks fit the limits, {wanted} are needed at least"
         f"{f' ({why})' if why else ''}; make more with `provegym synth`"
     )

@@ -14,7 +14,17 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from provegym import config
-from provegym.config.section import Count, Group, Natural, Positive, Section, Share
+from provegym.config.section import (
+    Count,
+    Group,
+    Name,
+    Natural,
+    Positive,
+    Rate,
+    Section,
+    Seed,
+    Steps,
+)
 from provegym.errors import InputError
 from provegym.rewards import presets
 
@@ -34,16 +44,27 @@ def _override(text: str) -> str:
     return text
 
 
+def _named(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same. Raises ValueError for a key, however deep, that Hydra's grammar has no form of."""
+    for key, value in arguments.items():
+        if not re.fullmatch(r"[A-Za-z_][\w-]*", key, re.ASCII):
+            raise ValueError(f"{key!r} is no name of a template's argument")
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict):
+                _named(inner)
+    return arguments
+
+
 class Run(Section):
     """What is learnt from, and where the run's files go."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    name: Name
     tasks: str = "tasks.jsonl"
     validation: str = ""
     """Tasks that are played without learning from them; empty means none."""
     out: str = ""
     """Folder of the run's files; empty means runs/NAME."""
-    seed: Natural = 0
+    seed: Seed = 0
 
     @property
     def folder(self) -> Path:
@@ -58,7 +79,7 @@ class Model(Section):
     """A folder, or a name on the Hugging Face hub."""
     calls: Calls = "hermes"
     """How its messages write calls: `hermes` for Qwen, `granite` for Granite."""
-    template: dict[str, Any] = Field(default_factory=dict)
+    template: Annotated[dict[str, Any], AfterValidator(_named)] = Field(default_factory=dict)
     """Further arguments of its chat template, such as `enable_thinking`."""
     lora_rank: Natural = 0
     """0 trains all weights (the paper's way)."""
@@ -78,10 +99,10 @@ def _known(preset: str) -> str:
 class Grpo(Section):
     """Group-relative policy optimization over live episodes."""
 
-    steps: Count = 350
+    steps: Steps = 350
     prompts_per_step: Count = 16
     group_size: Group = 16
-    learning_rate: Positive
+    learning_rate: Rate
     """One for each model in the paper."""
     kl: Annotated[float, Field(ge=0)] = 0.01
     """Weight of the KL term to the starting policy; 0 leaves it out."""
@@ -118,7 +139,7 @@ class Machine(Section):
     nodes: Count = 1
     tensor_parallel: Count = 2
     """GPUs that share one vLLM server."""
-    server_memory: Share = 0.6
+    server_memory: Rate = 0.6
     """Of each GPU, the share that vLLM takes while episodes are played."""
     offload: bool = False
     """Keep weights and optimizer in the host's memory while episodes are played."""

@@ -65,6 +65,19 @@ def test_a_path_with_odd_characters_reaches_verl_as_it_is(
     assert told.trainer.default_local_dir == str(odd / "checkpoints")
 
 
+def test_values_with_odd_characters_reach_verl_as_they_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = {"deep": {"is-on": True, "word": "it's {x}, null", "list": [1, 0.5, "true"]}, "n": 3}
+    toml = '{deep={is-on=true,word="it\'s {x}, null",list=[1,0.5,"true"]},n=3}'
+    words = printed(
+        capsys, CONFIGS[0], "--set", "model.path=a,b{c", "--set", f"model.template={toml}"
+    )
+    settings = composed(words)
+    assert settings.actor_rollout_ref.model.path == "a,b{c"
+    assert settings.data.apply_chat_template_kwargs == told
+
+
 @pytest.mark.parametrize("wrong", ["trainer.save_frequency=3", "trainer.save_freq={"])
 def test_what_verl_s_hydra_refuses_is_told_before_anything_starts(
     wrong: str, capsys: pytest.CaptureFixture[str]
