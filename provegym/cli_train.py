@@ -110,6 +110,7 @@ def laptop(
     see_no_canary(tasks)
     told, loaded = load(config, settings or ()), load_tasks(tasks)
     check_names(told)
+    learning.see_start(told)
     start = learning.starting_policy(told, loaded, terminal.progress)
     if method == "grpo":
         trained = learning.optimize(told, loaded, start, terminal.progress)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from provegym import worlds
 from provegym.config import RunConfig
+from provegym.errors import InputError
 from provegym.records import content_hash, read_rows
 from provegym.rollout.loop import Limits as LoopLimits
 from provegym.rollout.reply import Policy
@@ -24,6 +25,18 @@ OWN_REPLY = 512
 """Most tokens of one message of a policy of our own, where nothing else is asked for."""
 
 Show = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+
+
+def see_start(config: RunConfig) -> None:
+    """Raise `InputError` where the config names a start that is no policy."""
+    from provegym.train import models
+
+    start = config.run.start
+    if start and start != "shipped" and not models.is_policy(Path(start)):
+        raise InputError(
+            f"run.start: {start!r} holds no policy of provegym ({models.CARD} is missing); give a "
+            "folder that a run wrote, or shipped"
+        )
 
 
 def starting_policy(config: RunConfig, tasks: list[Task], show: Show) -> Path:
@@ -234,7 +247,10 @@ def loop_limits(config: RunConfig) -> LoopLimits:
 
 
 def weights_hash(policy: Path) -> str:
-    """SHA-256, in hex, over the files of a policy folder."""
+    """SHA-256, in hex, over the files of a policy folder. Raises `InputError` for a damaged one."""
+    from provegym.train import models
+
+    models.see_whole(policy)
     files = sorted(path for path in policy.iterdir() if path.is_file())
     text = "\n".join(f"{path.name} {content_hash(path)}" for path in files)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -99,6 +99,7 @@ def run(config: RunConfig, show: Show) -> RunSummary:
     of other settings, and what the stages raise.
     """
     check_names(config)
+    learning.see_start(config)
     served(config.teacher)
     claim(config)
     train, heldout = synthesize(config, show)

@@ -142,7 +142,7 @@ def test_a_mistake_names_the_key_and_the_value(tmp_path: Path, override: str, to
 
 def test_only_the_first_of_several_mistakes_is_told_in_full(tmp_path: Path) -> None:
     told = refusal(tmp_path, SMALL, "grpo.steps=a", "grpo.beta=b")
-    assert told == "x.toml: grpo.steps is 'a', should be a valid integer (and 1 more)"
+    assert told == "x.toml: grpo.steps is 'a', should be a valid integer (mistakes besides: 1)"
 
 
 def test_a_required_key_that_is_missing_is_named(tmp_path: Path) -> None:

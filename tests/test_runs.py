@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 
 from provegym import cli, config, records, runs
 from provegym.config import RunConfig
-from provegym.errors import ManifestMismatch, UnknownName
+from provegym.errors import InputError, ManifestMismatch, UnknownName
 from provegym.llm.scripted import ScriptedServer
 from provegym.runs import Advance, RunSummary
 from provegym.synth.make import Plan
@@ -138,6 +139,58 @@ def test_the_verbs_read_what_a_run_left(
     assert (folder / "report.html").is_file()
 
 
+def halve(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+CUT = {
+    "warm/policy/model.safetensors": "model.safetensors is damaged",
+    "warm/policy/provegym.json": "provegym.json is damaged",
+    "grpo/checkpoints/checkpoint-2/weights.pt": "weights.pt is damaged",
+    "grpo/checkpoints/checkpoint-2/trainer_state.json": "trainer_state.json is damaged",
+    "grpo/checkpoints/checkpoint-2/sums.json": "sums.json is damaged",
+    "warm/checkpoint.pt": "checkpoint.pt': a broken file",
+    "grpo/curves.jsonl": "curves.jsonl was finished with 2 rows but has 1",
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_file_that_was_cut_is_named(
+    name: str, finished: tuple[RunConfig, RunSummary], tmp_path: Path
+) -> None:
+    settings = small(tmp_path)
+    shutil.copytree(finished[0].run.folder, settings.run.folder)
+    stage = settings.run.folder / name.partition("/")[0]
+    if "checkpoint" in name:  # it is read where training is to go on
+        shutil.rmtree(stage / "policy")
+    halve(settings.run.folder / name)
+    with pytest.raises(InputError, match=CUT[name]):
+        runs.run(settings, silent)
+
+
+def test_without_a_damaged_checkpoint_training_goes_on_at_the_one_before(
+    finished: tuple[RunConfig, RunSummary], tmp_path: Path
+) -> None:
+    settings = small(tmp_path)
+    shutil.copytree(finished[0].run.folder, settings.run.folder)
+    shutil.rmtree(settings.run.folder / "grpo/policy")
+    shutil.rmtree(settings.run.folder / "grpo/checkpoints/checkpoint-2")
+    shutil.rmtree(settings.run.folder / "eval")
+    runs.run(settings, silent)
+    assert outputs(settings.run.folder) == outputs(finished[0].run.folder)
+
+
+def test_a_report_names_the_broken_line_of_a_curve(
+    finished: tuple[RunConfig, RunSummary], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(finished[0].run.folder, folder)
+    for line, told in (("{", "curves.jsonl:1: no JSON"), ("[]", "curves.jsonl:1: [] is no object")):
+        (folder / "grpo" / "curves.jsonl").write_text(f"{line}\n", "utf-8")
+        assert cli.call(["report", str(folder)]) == 2
+        assert told in capsys.readouterr().err
+
+
 def test_train_takes_tasks_from_a_file_and_fine_tunes_the_starting_policy(
     finished: tuple[RunConfig, RunSummary], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,11 +210,33 @@ def test_train_takes_tasks_from_a_file_and_fine_tunes_the_starting_policy(
     assert "unknown method 'dpo'; known: grpo, sft" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("verb", ["run", "train"])
+def test_a_start_that_is_no_policy_is_refused_before_anything_is_made(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small(tmp_path)
+    tasks = tmp_path / "tasks.jsonl"
+    assert cli.call(["synth", "--limit", "1", "--servers", "banking", "--out", str(tasks)]) == 0
+    told = [f"run.out={tmp_path / 'out'}", "run.start=/nonexist"]
+    options = [part for one in told for part in ("--set", one)]
+    options += ["--tasks", str(tasks)] if verb == "train" else []
+    assert cli.call([verb, str(tmp_path / "small.toml"), *options]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("error: run.start: '/nonexist' holds no policy of provegym")
+    assert not (tmp_path / "out").exists()
+
+
 def test_other_settings_are_refused_by_their_name(tmp_path: Path) -> None:
     runs.claim(small(tmp_path))
     runs.claim(small(tmp_path))
     with pytest.raises(ManifestMismatch, match=r"holds a run with grpo\.steps 2, but 3 is asked"):
         runs.claim(small(tmp_path, "grpo.steps=3"))
+
+
+def test_a_run_s_folder_may_be_moved_and_called_by_another_path(tmp_path: Path) -> None:
+    runs.claim(small(tmp_path))
+    (tmp_path / "out").rename(tmp_path / "moved")
+    runs.claim(small(tmp_path, f"run.out={tmp_path}/./moved/"))
 
 
 def test_a_folder_that_holds_no_run_is_left_alone(

@@ -48,6 +48,7 @@ def run(config: RunConfig, show: runs.Show, only: Sequence[str] = ()) -> Summary
     Raises as `runs.run` does, and `UnknownName` for a cell that the config has not.
     """
     check_names(config)
+    learning.see_start(config)
     served(config.teacher)
     wanted = places(config, only)
     runs.claim(config)

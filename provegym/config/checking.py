@@ -75,7 +75,7 @@ def _explain(error: ValidationError, kind: type[Section]) -> str:
     # A key that is no setting comes first: it is often the cause of what is missing.
     first, *others = sorted(found, key=lambda e: e["type"] != "extra_forbidden")
     path = ".".join(map(str, first["loc"]))
-    more = f" (and {len(others)} more)" if others else ""
+    more = f" (mistakes besides: {len(others)})" if others else ""
     if first["type"] == "extra_forbidden":
         return f"{path} is not a setting{_hint(first['loc'], kind)}{more}"
     if first["type"] == "missing":

@@ -60,7 +60,10 @@ class RunConfig(Section):
     ablations: Ablations | None = None
 
     def identity(self) -> dict[str, Any]:
-        """What shapes the run's files; two runs that differ in it may not share a folder."""
+        """What shapes the run's files; two runs that differ in it may not share a folder, which may
+        be moved.
+        """
         settings = self.model_dump(mode="json", exclude={"teacher", "ablations"})
+        del settings["run"]["out"]
         settings |= {"ablations": self.ablations.identity()} if self.ablations else {}
         return settings | ({"teacher": self.teacher.identity()} if self.teacher.model else {})

@@ -22,7 +22,8 @@ from provegym.records.manifest import (
     read_manifest,
     write_manifest,
 )
-from provegym.records.reading import encode, read, read_distinct, read_rows, read_tasks
+from provegym.records.reading import encode, read, read_distinct, read_tasks
+from provegym.records.rows import read_rows
 from provegym.records.store import Store
 
 __all__ = [

@@ -87,6 +87,15 @@ def check_manifest(path: str | Path, found: Manifest, wanted: Manifest) -> None:
         )
 
 
+def see_finished(path: Path, rows: int) -> None:
+    """Raise `ManifestMismatch` where a file that was finished has another number of rows now."""
+    found = read_manifest(path)
+    if found and found.complete and found.rows != rows:
+        raise ManifestMismatch(
+            f"{path} was finished with {found.rows} rows but has {rows}; {remedy(path)}"
+        )
+
+
 def accepted(path: Path, wanted: Manifest) -> Manifest | None:
     """The manifest of a file that may be gone on with; None where it is to be made (anew, if its
     rows were deleted). Raises `ManifestMismatch` for one that something else made.

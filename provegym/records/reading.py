@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,17 +57,6 @@ def read_tasks(path: str | Path) -> Iterator[Task]:
         yield task
     if empty:
         raise InputError(f"{path} holds no task; make some with `provegym synth`")
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a file of JSON objects; none where there is no file.
-
-    The half line of a process that was killed while writing is left out.
-    """
-    if not path.is_file():
-        return []
-    lines = path.read_text("utf-8").splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def encode(record: object) -> bytes:

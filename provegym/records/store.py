@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from provegym.errors import InputError, ManifestMismatch
+from provegym.errors import InputError
 from provegym.records.files import WRITTEN_BY_ANOTHER, cannot_write, hold, refuse_special
-from provegym.records.manifest import Manifest, accepted, remedy, write_manifest
+from provegym.records.manifest import Manifest, accepted, see_finished, write_manifest
 from provegym.records.reading import encode, read
 
 T = TypeVar("T")
@@ -134,11 +134,7 @@ class Store(Generic[T]):
             if key in keys:
                 raise InputError(f"{self.path} has two rows with {self._key} {key!r}")
             keys.add(key)
-        if self.manifest.complete and len(keys) != self.manifest.rows:
-            raise ManifestMismatch(
-                f"{self.path} was finished with {self.manifest.rows} rows but has {len(keys)}; "
-                f"{remedy(self.path)}"
-            )
+        see_finished(self.path, len(keys))
         return keys
 
     def _key_of(self, row: T) -> str:

@@ -19,7 +19,7 @@ from provegym.report.data import Run
 from provegym.report.data import load as load_run
 from provegym.types import Task
 
-OWN = ("run.name", "run.out")
+OWN = ("run.name",)
 """Settings in which any two runs differ."""
 NAMED = 3
 """Differing settings that a caution names."""

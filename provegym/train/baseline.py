@@ -59,6 +59,7 @@ def train(
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
+    curves.finish()
     models.save(trainer.model.eval(), tokenizer, policy)
     shutil.rmtree(out / "trainer", ignore_errors=True)
     return policy

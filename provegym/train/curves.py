@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from provegym.records import read_rows
+from provegym.records import Manifest, manifest_path, read_rows, write_manifest
 from provegym.train.episodes import Episode
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "argument", "state")
@@ -70,6 +70,7 @@ class Curves:
     def resume(self, step: int) -> None:
         """Keep the rows up to `step`, the last one that a checkpoint holds."""
         self.rows = [row for row in read_rows(self.path) if row["step"] <= step]
+        manifest_path(self.path).unlink(missing_ok=True)
         text = "".join(json.dumps(row) + "\n" for row in self.rows)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(self.path.name + ".new")
@@ -81,6 +82,10 @@ class Curves:
         self.rows.append(dict(row))
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
+
+    def finish(self) -> None:
+        """Note how many rows there are, so that a file that loses some later is seen."""
+        write_manifest(self.path, Manifest("curves", "", complete=True, rows=len(self.rows)))
 
     @property
     def seconds(self) -> float:

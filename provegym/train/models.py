@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from provegym.errors import InputError
+from provegym.llm.local import loading
+from provegym.records import content_hash
 from provegym.train import chat, smollm2
 
 ADAPTER = "adapter_config.json"
 CARD = "provegym.json"
+SUMS = "sums.json"
+"""The hash of each file of a folder that is written here."""
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
@@ -91,9 +95,12 @@ def save_into(model: Any, tokenizer: Any, folder: Path) -> None:
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """Fill a folder beside its place and move it there, so a killed run leaves no half of it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         write(work)
+        (work / SUMS).write_text(json.dumps(_sums(work), indent=1) + "\n")
         work.chmod(0o755)
         old = work.with_name(work.name + "-old")
         if folder.exists():
@@ -111,9 +118,18 @@ def load(
     precision: smollm2.Precision = "auto",
     trainable: bool = False,
 ) -> tuple[Any, Any]:
-    """A policy folder's model and tokenizer. Raises `InputError` for a folder that is none."""
+    """A policy folder's model and tokenizer. Raises `InputError` for a folder that is none, or that
+    is damaged.
+    """
     quiet()
-    _check(folder)
+    with loading(str(folder)):
+        _check(folder)
+        return _loaded(folder, cache, precision, trainable)
+
+
+def _loaded(
+    folder: Path, cache: Path | None, precision: smollm2.Precision, trainable: bool
+) -> tuple[Any, Any]:
     if (folder / ADAPTER).is_file():
         from peft import PeftModel
 
@@ -126,6 +142,28 @@ def load(
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     return model.eval(), AutoTokenizer.from_pretrained(folder)
+
+
+def see_whole(folder: Path) -> None:
+    """Raise `InputError` where a file of a folder is not as `write_folder` left it."""
+    if not (folder / SUMS).is_file():
+        return
+    try:
+        told = dict(json.loads((folder / SUMS).read_text()))
+    except (ValueError, TypeError):
+        told = {SUMS: ""}
+    for name, known in told.items():
+        if not (folder / name).is_file() or content_hash(folder / name) != known:
+            raise InputError(
+                f"{folder / name} is damaged (it is not as it was written); delete {folder}, and "
+                "the same command makes it anew"
+            )
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    """The hash of each file but texts for people."""
+    files = sorted(path for path in folder.iterdir() if path.suffix != ".md")
+    return {path.name: content_hash(path) for path in files}
 
 
 def is_policy(folder: Path) -> bool:
@@ -142,3 +180,4 @@ def _check(folder: Path) -> None:
             f"{folder} was trained on chat rendering {version}, this is {chat.CHAT_VERSION}; "
             "train it again"
         )
+    see_whole(folder)

@@ -1,7 +1,8 @@
 """A resources server for NeMo Gym, played by its `gymnasium_agent`.
 
-A row is a task as `provegym export --format nemo-gym` writes it; an episode is a live session of
-its own. The agent gives each message of the model, and is given the results and user turns.
+A row is a task as `provegym dataset export --format nemo-gym` writes it; an episode is a live
+session of its own. The agent gives each message of the model, and is given the results and user
+turns.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from provegym.errors import InfrastructureError
 from provegym.records import encode
 from provegym.rollout.reply import Reply, ToolCall
 from provegym.rollout.steps import Steps, reply_of
-from provegym.train.adapter import announcement, begin, judged
+from provegym.train.adapter import announcement, begin, judged, preset_named
 from provegym.types import Task
 
 Step = tuple[str | None, float, bool, bool, dict[str, Any]]
@@ -48,7 +49,8 @@ class ProvegymServer(GymnasiumServer):  # type: ignore[misc]
     config: ProvegymConfig
 
     def setup_webserver(self) -> FastAPI:
-        """NeMo Gym's routes, and `/close`."""
+        """NeMo Gym's routes, and `/close`. Raises `UnknownName` for the reward's preset."""
+        preset_named(self.config.preset)
         app: FastAPI = super().setup_webserver()
         app.post("/close")(self._close_endpoint)
         return app

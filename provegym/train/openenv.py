@@ -17,7 +17,7 @@ from openenv.core.env_server import Action, Environment, Observation, State, cre
 
 from provegym.errors import InputError
 from provegym.rollout.steps import Steps, reply_of
-from provegym.train.adapter import begin, judged, tasks_of
+from provegym.train.adapter import begin, judged, preset_named, tasks_of
 from provegym.types import Task
 
 SPLIT = "train"
@@ -54,7 +54,7 @@ class ProvegymEnvironment(Environment):  # type: ignore[misc]
         self, tasks: Sequence[Task], preset: str = "paper", url: str = "", max_steps: int = 10
     ) -> None:
         super().__init__()
-        self._tasks, self._preset = tasks, preset
+        self._tasks, self._preset = tasks, preset_named(preset)
         self._url, self._max_steps = url, max_steps
         self._steps: Steps | None = None
         self._state = State()
@@ -136,9 +136,12 @@ def app() -> Any:
     told = os.environ.get
     tasks = tasks_of(Path(told("PROVEGYM_TASKS", "tasks.jsonl")))
     preset, url = told("PROVEGYM_PRESET", "paper"), told("PROVEGYM_SESSIONS", "")
-    most = int(told("PROVEGYM_EPISODES", "256"))
+    most = told("PROVEGYM_EPISODES", "256")
+    if not most.isdecimal() or not int(most):
+        raise InputError(f"PROVEGYM_EPISODES is {most!r}, not a number of episodes")
+    preset_named(preset)
 
     def environment() -> ProvegymEnvironment:
         return ProvegymEnvironment(tasks, preset, url)
 
-    return create_app(environment, Said, Heard, env_name="provegym", max_concurrent_envs=most)
+    return create_app(environment, Said, Heard, env_name="provegym", max_concurrent_envs=int(most))

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from provegym import loops, seeding
 from provegym.errors import InfrastructureError, InputError
+from provegym.llm.local import loading
 from provegym.rollout.policies import oracle
 from provegym.rollout.run import Job, SessionOpener, play
 from provegym.rollout.summary import is_masked
@@ -153,6 +154,7 @@ def train(
         row = run.step(step)
         if progress:
             progress(step + 1, row)
+    run.curves.finish()
     models.save(model, tokenizer, policy)
     return policy
 
@@ -174,7 +176,8 @@ class _Run:
         """Load the checkpoint, if there is one; the number of steps done."""
         done = 0
         if self.checkpoint.is_file():
-            state = torch.load(self.checkpoint, weights_only=True)
+            with loading(str(self.checkpoint)):
+                state = torch.load(self.checkpoint, weights_only=True)
             self.model.load_state_dict(state["weights"], strict=False)
             self.optimizer.load_state_dict(state["optimizer"])
             done = int(state["step"])

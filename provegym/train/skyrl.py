@@ -15,7 +15,7 @@ from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 from provegym.llm.hermes import as_text
 from provegym.records import encode
 from provegym.rollout.steps import Steps, reply_of
-from provegym.train.adapter import announcement, begin, judged
+from provegym.train.adapter import announcement, begin, judged, preset_named
 from provegym.types import Task
 
 Messages = list[dict[str, str]]
@@ -32,7 +32,7 @@ class ProvegymTextEnv(BaseTextEnv):  # type: ignore[misc]
         super().__init__()
         settings, row = env_config or {}, extras or {}
         self._task = msgspec.json.decode(row["task"], type=Task)
-        self._preset = str(settings.get("preset", "paper"))
+        self._preset = preset_named(str(settings.get("preset", "paper")))
         url, most = str(settings.get("sessions", "")), int(settings.get("max_steps", 10))
         self.max_turns = most * len(self._task.turns)
         self._steps: Steps = begin(self._task, self._task.id, url, most)

@@ -117,6 +117,7 @@ def train(
     with models.calm():
         trainer = Trainer(model, tokenizer, fitting, config, out, open_session, progress)
         trainer.train(resume_from_checkpoint=trainer.resume())
+    trainer.curves.finish()
     models.save(trainer.model, tokenizer, policy)
     return policy
 
@@ -302,10 +303,16 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
     # -- checkpoints -----------------------------------------------------------------------
 
     def resume(self) -> str | None:
-        """The newest checkpoint, with the curves cut back to it; None to start afresh."""
+        """The newest checkpoint, with the curves cut back to it; None to start afresh.
+
+        Raises `InputError` for a damaged one.
+        """
         steps = _steps(self.folder)
+        newest = self.folder / f"checkpoint-{steps[-1]}" if steps else None
+        if newest:
+            models.see_whole(newest)
         self.curves.resume(steps[-1] if steps else 0)
-        return str(self.folder / f"checkpoint-{steps[-1]}") if steps else None
+        return str(newest) if newest else None
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """The best so far is kept as a policy of its own: what is left after a collapse."""

@@ -21,7 +21,7 @@ from provegym.errors import InfrastructureError
 from provegym.gateway.client import RemoteSession
 from provegym.records import encode
 from provegym.rollout.loop import close_session, system_prompt, tools_at
-from provegym.train.adapter import judged, tasks_of
+from provegym.train.adapter import judged, preset_named, tasks_of
 from provegym.train.sessions import connection
 from provegym.types import Task, Trace
 
@@ -69,6 +69,7 @@ class ProvegymTaskset(vf.Taskset[GymTask, ProvegymConfig]):  # type: ignore[misc
 
     def load(self) -> Iterator[GymTask]:
         """Each task with its first user turn as the prompt."""
+        preset_named(self.config.task.preset)
         for task in tasks_of(self.config.tasks):
             said = {"prompt": task.turns[0].user, "system_prompt": system_prompt(task)}
             data = GymData(id=task.id, name=task.id, task=encode(task).decode(), **said)
