@@ -82,7 +82,7 @@ def test_a_language_that_nobody_can_check_is_refused_before_anything_is_asked(
 ) -> None:
     with (
         ScriptedServer(competent()) as server,
-        pytest.raises(InputError, match="unknown language 'Klingon'; known: Afrikaans,"),
+        pytest.raises(InputError, match="unknown language 'Klingon'; known: "),
     ):
         run(server, graph, tmp_path / "tasks.jsonl", languages=("English", "Klingon"))
     assert server.requests == []
