@@ -150,7 +150,7 @@ CUT = {
     "grpo/checkpoints/checkpoint-2/trainer_state.json": "trainer_state.json is damaged",
     "grpo/checkpoints/checkpoint-2/sums.json": "sums.json is damaged",
     "warm/checkpoint.pt": "checkpoint.pt': a broken file",
-    "grpo/curves.jsonl": "curves.jsonl was finished with 2 rows but has 1",
+    "grpo/curves.jsonl": "curves.jsonl was finished with 2 rows but has [01];",
 }
 
 
