@@ -218,10 +218,11 @@ def _listed(place: Place, request: Request, shape: lists.Shape) -> Any:
         offset=_number(request, "offset"),
         against=against,
     )
+    progress = index.progress()  # before the rows: they are there once it says so
     return {
         **msgspec.structs.asdict(lists.page(index, shape, wanted)),
         "orders": list(shape.orders),
-        "progress": index.progress(),
+        "progress": progress,
     }
 
 

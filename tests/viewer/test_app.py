@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx2
@@ -21,7 +22,8 @@ from provegym.rewards.success import success
 from provegym.rewards.total import score
 from provegym.types import Task, Trace
 from provegym.viewer import app as viewer
-from provegym.viewer import place
+from provegym.viewer import lists, place
+from provegym.viewer.index import Index
 from tests.viewer.conftest import STEPS, curve
 
 TASKS = "train/tasks.jsonl"
@@ -368,6 +370,29 @@ def test_traces_that_are_written_meanwhile_are_listed(url: str, run: Path) -> No
     assert json.loads(lines[-1])["id"] in [
         r["id"] for r in listed(url, "/api/traces", AFTER)["rows"]
     ]
+
+
+def test_a_list_is_not_called_whole_while_rows_of_it_are_missing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, commit, page = Event(), Index._commit, lists.page
+
+    def late(self: Index, *told: Any) -> bool:
+        assert read.wait(60)
+        return commit(self, *told)
+
+    def first(index: Index, *told: Any) -> Any:
+        found = page(index, *told)
+        read.set()
+        index.wait(60)  # the worst moment: whole just after its rows were read
+        return found
+
+    monkeypatch.setattr(Index, "_commit", late)
+    monkeypatch.setattr(lists, "page", first)
+    found = get(url, "/api/tasks", file=TASKS)
+    assert found["rows"] == []
+    assert found["progress"]["done"] < found["progress"]["total"]
+    assert listed(url, "/api/tasks", TASKS)["total"] == 12
 
 
 # -- the verb ----------------------------------------------------------------------------------
