@@ -95,8 +95,6 @@ def save_into(model: Any, tokenizer: Any, folder: Path) -> None:
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """Fill a folder beside its place and move it there, so a killed run leaves no half of it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
-        shutil.rmtree(left, ignore_errors=True)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         write(work)
