@@ -24,8 +24,6 @@ What the *policy* does wrong is never an exception: it is a `Result` with an out
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 
 def seen(value: object, most: int = 80) -> str:
     """A value as a message repeats it: its `repr`, of a long one the beginning."""
@@ -64,6 +62,8 @@ def _listed(name: str, known: list[str]) -> str:
         return "there is none"
     if len(known) <= MOST_NAMES:
         return f"known: {', '.join(known)}"
+    from difflib import get_close_matches  # every start of a command imports this module
+
     likest = get_close_matches(name[:80], known, MOST_NAMES, cutoff=0)
     return f"known: {', '.join(likest)} and {len(known) - MOST_NAMES} more"
 

@@ -195,13 +195,11 @@ def own_policy(
     kind, _, path = name.partition(":")
     if kind != "hf" or not models.is_policy(Path(path)):
         return None
-    from provegym.llm.local import loading
     from provegym.train.engine import base_model
     from provegym.train.policy import Limits, LocalPolicies
     from provegym.train.transcript import Codec
 
-    with loading(path):
-        model, tokenizer = models.load(Path(path))
+    model, tokenizer = models.load(Path(path))
     half = base_model(model).config.max_position_embeddings // 2
     limits = Limits(prompt=half, completion=half, reply=max_tokens or OWN_REPLY)
     return LocalPolicies(model, Codec(tokenizer), temperature=temperature or 0.0, limits=limits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -97,12 +97,7 @@ def plan(settings: Settings) -> list[Suite]:
     is missing, `InputError`.
     """
     found = chosen(settings.suites)
-    for name, suites in ONLY.items():
-        if getattr(settings, name) is not None and not found.keys() & suites:
-            option = f"--{name.replace('_', '-')}"
-            raise InputError(
-                f"{option} is for {' and '.join(suites)}, not for {', '.join(found)}; leave it out"
-            )
+    _see_options(settings, found)
     foreign = [name for name in found if name not in OWN]
     if foreign and (settings.agent is not None or settings.model == "random"):
         raise InputError(
@@ -110,6 +105,16 @@ def plan(settings: Settings) -> list[Suite]:
             f"{', '.join(foreign)}; give --suite provegym or heldout"
         )
     return [_suite(settings, name, parts) for name, parts in found.items()]
+
+
+def _see_options(settings: Settings, found: Collection[str]) -> None:
+    """Raise `InputError` for an option that none of the suites looks at."""
+    for name, suites in ONLY.items():
+        if getattr(settings, name) is not None and not set(suites) & set(found):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                f"{option} is for {' and '.join(suites)}, not for {', '.join(found)}; leave it out"
+            )
 
 
 def chosen(suites: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from provegym.dataset.export import refuse_unfinished
 from provegym.errors import InfrastructureError
 from provegym.evals.canary import see_no_canary
-from provegym.rewards.presets import preset
+from provegym.rewards import presets
 from provegym.rewards.total import score
 from provegym.rollout.loop import Limits
 from provegym.rollout.run import load_tasks
@@ -33,7 +33,7 @@ def tasks_of(path: Path) -> list[Task]:
 
 def preset_named(name: str) -> str:
     """The same, before anything is played for it. Raises `UnknownName` for a preset of no name."""
-    preset(name)
+    presets.preset(name)
     return name
 
 
@@ -46,12 +46,12 @@ def begin(task: Task, name: str, url: str = "", max_steps: int = 10) -> Steps:
     return Steps(task, opener(url)(task), limits=Limits(max_steps=max_steps), trace_id=name)
 
 
-def judged(task: Task, trace: Trace, by: str) -> tuple[float, dict[str, float]]:
-    """The reward of an episode that is over by a preset, 1 at most, and what it is made of.
+def judged(task: Task, trace: Trace, preset: str) -> tuple[float, dict[str, float]]:
+    """The reward of an episode that is over, 1 at most, and what it is made of.
 
     Raises `InfrastructureError` for one that a fault of ours ended: there is no reward then.
     """
-    found = score(task, trace, by)
+    found = score(task, trace, preset)
     see_unmasked(trace, found)
     assert found.normalized is not None
     return found.normalized, components(task, trace, found)

@@ -15,7 +15,7 @@ from provegym.gateway import wire
 from provegym.gateway.client import Connection
 from provegym.train.sessions import token
 from provegym.train.verl import command
-from provegym.train.verl.settings import Settings
+from provegym.train.verl.settings import Settings, Source
 
 VERL = "0.9.1"
 """Its agent loop changes with every release."""
@@ -44,29 +44,30 @@ def _files(settings: Settings) -> Iterator[str]:
     first = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not first.is_dir():
         yield f"run.out: {first} is no folder; choose another place for the run"
-    for name, path in _sources(settings).items():
-        yield from _tasks(name, path, settings.grpo.prompts_per_step if name == "tasks" else 1)
+    for source in settings.sources():
+        yield from _tasks(source)
     model = settings.model.path
     named = HUB.fullmatch(model) is not None and not Path(model).exists()
     if not named and not (Path(model) / "config.json").is_file():
         yield f"model.path: no model at {model!r}; give a folder with config.json, or a hub's name"
 
 
-def _tasks(name: str, path: str, least: int) -> Iterator[str]:
+def _tasks(source: Source) -> Iterator[str]:
     """A file of tasks that is not there, cannot be read whole, or holds too few."""
+    path, setting = source.path, source.setting
     if not Path(path).exists():
-        yield f"run.{name}: {path} does not exist; make it with `provegym synth --out {path}`"
+        yield f"{setting}: {path} does not exist; make it with `provegym synth --out {path}`"
         return
     try:
         refuse_unfinished(Path(path))
         number = sum(1 for _ in records.read_tasks(path))
     except InputError as error:
-        yield f"run.{name} = {path!r}: {error}"
+        yield f"{setting} = {path!r}: {error}"
         return
-    if number < least:
+    if number < source.least:
         yield (
-            f"run.{name}: {path} holds {number} tasks, grpo.prompts_per_step is {least}; make "
-            "more with `provegym synth`"
+            f"{setting}: {path} holds {number} tasks, grpo.prompts_per_step is {source.least}; "
+            "make more with `provegym synth`"
         )
 
 
@@ -147,10 +148,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-def _sources(settings: Settings) -> dict[str, str]:
-    told = {"tasks": settings.run.tasks}
-    if settings.run.validation:
-        told["validation"] = settings.run.validation
-    return told

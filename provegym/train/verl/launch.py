@@ -54,8 +54,7 @@ def launch(settings: Settings, show: Show, note: Callable[[str], None]) -> Train
 
 def _launch(settings: Settings, folder: Path, show: Show, note: Callable[[str], None]) -> Trained:
     _see_that_it_is_ours(settings, folder)
-    for split, source in _splits(settings).items():
-        least = settings.grpo.prompts_per_step if split == "train" else 1
+    for split, _, source, least in settings.sources():
         with show(f"rows of {split}") as advance:
             out = command.rows(settings, split)
             made = rows.prepare(settings, Path(source), out, advance, least)
@@ -72,27 +71,25 @@ def _launch(settings: Settings, folder: Path, show: Show, note: Callable[[str], 
     return _summary(settings, policy)
 
 
-def _splits(settings: Settings) -> dict[str, str]:
-    told = {"train": settings.run.tasks, "validation": settings.run.validation}
-    return {name: path for name, path in told.items() if path}
+def _manifest(settings: Settings) -> records.Manifest:
+    """What makes the run what it is."""
+    told = settings.identity()
+    return records.Manifest("verl", records.config_hash(told), settings=told)
 
 
 def _see_that_it_is_ours(settings: Settings, folder: Path) -> None:
     """Raise `ManifestMismatch` for the folder of another run."""
-    found, told = records.read_manifest(folder / "verl"), settings.identity()
-    if found and found.config != records.config_hash(told):
+    found, wanted = records.read_manifest(folder / "verl"), _manifest(settings)
+    if found and found.config != wanted.config:
         raise ManifestMismatch(
-            f"{folder} holds a run with other settings ({named(found.settings, told)}); "
+            f"{folder} holds a run with other settings ({named(found.settings, wanted.settings)}); "
             "choose another run.out, or delete it"
         )
 
 
 def _claim(settings: Settings, folder: Path) -> None:
-    """Write down what makes the run what it is, once it can start."""
-    told = settings.identity()
-    records.write_manifest(
-        folder / "verl", records.Manifest("verl", records.config_hash(told), settings=told)
-    )
+    """Write down whose folder it is, once the run can start."""
+    records.write_manifest(folder / "verl", _manifest(settings))
 
 
 def _environment(settings: Settings, folder: Path) -> dict[str, str]:

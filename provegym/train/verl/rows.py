@@ -35,7 +35,7 @@ class Rows(Struct, frozen=True):
     left_out: dict[str, int]
 
 
-def prepare(settings: Settings, tasks: Path, out: Path, progress: Progress, least: int = 1) -> Rows:
+def prepare(settings: Settings, tasks: Path, out: Path, progress: Progress, least: int) -> Rows:
     """Write the tasks that fit to `out` (Parquet), and as JSON Lines beside it.
 
     What an earlier call wrote from the same tasks is kept. Raises `InputError` for tasks that

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -160,6 +160,17 @@ class Sessions(Section):
     """A gateway or fleet, whose token is in PROVEGYM_TOKEN; empty means in the workers."""
 
 
+class Source(NamedTuple):
+    """A file of tasks: the split that is made of it, the setting that names it, and the fewest
+    tasks that it must hold.
+    """
+
+    split: str
+    setting: str
+    path: str
+    least: int
+
+
 class Settings(Section):
     """A whole file."""
 
@@ -179,6 +190,12 @@ class Settings(Section):
                 f"sequence_parallel is {room}; raise one of them, or lower grpo's limits"
             )
         return self
+
+    def sources(self) -> list[Source]:
+        """The files of tasks."""
+        train = Source("train", "run.tasks", self.run.tasks, self.grpo.prompts_per_step)
+        played = Source("validation", "run.validation", self.run.validation, 1)
+        return [train, played] if played.path else [train]
 
     def identity(self) -> dict[str, Any]:
         """What shapes the policy; where and how fast it is computed may change in a run."""
